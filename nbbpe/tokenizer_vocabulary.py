@@ -96,13 +96,15 @@ class TokenizerVocabulary:
         from .training.counting_options import check_counting_options
         from .training.learning_options import check_learning_options
         from .vocabulary.extension import extend, tie_break_of
+        from .words.corpus import Corpus
 
         counting = check_counting_options(
             workers, progress, field, on_error, split_with, executor, memory_limit, min_word_count
         )
         rule = tie_break_of(self._model) if tie_break is None else tie_break
         learning = check_learning_options(rule, min_frequency, max_token_length, rules, on_interrupt)
-        return self._with_model(extend(self._model, counting, learning, source, documents, counts, weights, vocab_size))
+        corpus = Corpus(source, documents, counts, weights)
+        return self._with_model(extend(self._model, corpus, counting, learning, vocab_size))
 
     def truncate(self, n: int, *, renumber: bool = True) -> tuple[Self, NDArray[np.int64]]:
         """A tokenizer with only the first of the merges, and the new id of each old id; this one does not change.

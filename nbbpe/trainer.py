@@ -175,6 +175,7 @@ def train(
     from .training.counting_options import check_counting_options
     from .vocabulary.extension import check_can_go_on, cut_short, extend, with_special_tokens_last
     from .vocabulary.from_bytes import train_from_bytes
+    from .words.corpus import Corpus
     from .words.finding import find_supply
 
     special_tokens = check_special_tokens(special_tokens)
@@ -182,14 +183,15 @@ def train(
         workers, progress, field, on_error, split_with, executor, memory_limit, min_word_count
     )
     learning = check_learning_options(tie_break, min_frequency, max_token_length, rules, on_interrupt)
+    corpus = Corpus(source, documents, counts, weights)
     if start is not None:
         _check_start(start, special_tokens, pattern)
         if superwords is not None:
             raise ValueError("superwords are learned from the bytes on, not from a tokenizer: leave start out")
         former = cut_short(start._model)
         if former is not None:
-            check_can_go_on(start._model, former, source)
-        model = extend(start._model, counting, learning, source, documents, counts, weights, vocab_size)
+            check_can_go_on(start._model, former, corpus.parity)
+        model = extend(start._model, corpus, counting, learning, vocab_size)
         return Tokenizer._of(model if former is None else with_special_tokens_last(model))
     if vocab_size is None:
         raise TypeError("vocab_size is missing: the number of tokens in all, as in nbbpe.train(source, vocab_size=10_000)")
@@ -198,7 +200,7 @@ def train(
     given_pattern = None if is_default and counts is not None else get_pattern(pattern)
     if given_pattern is not None:
         splits_by_regex(given_pattern, split_with)
-    supply = find_supply(counting, source, documents, counts, weights, given_pattern, special_tokens)
+    supply = find_supply(corpus, counting, given_pattern, special_tokens)
     learning = learning._replace(denominator=supply.denominator)
     n_tokens = _check_vocab_size(vocab_size, len(supply.special_tokens))
     return Tokenizer._of(train_from_bytes(supply, counting, learning, superwords, n_tokens, vocab_size))

@@ -17,6 +17,7 @@ from nbbpe.formats.spelling import unspell
 from nbbpe.text.pattern import NAMED, get_pattern
 from nbbpe.training.counting_options import check_counting_options
 from nbbpe.training.merges import learn_merges
+from nbbpe.words.corpus import Corpus
 from nbbpe.words.finding import find_supply
 
 FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]
@@ -196,7 +197,7 @@ def test_parity_is_that_of_its_authors_trainer(shared, has_parallel, window):
     )
     mixture = nbbpe.Mixture({name: iter([text]) for name, text in trained.items()}, parity=parity)
     counting = check_counting_options(1, False, None, "raise", None, None, None, None)
-    supply = find_supply(counting, mixture, None, None, None, get_pattern("gpt2"), [])
+    supply = find_supply(Corpus(mixture), counting, get_pattern("gpt2"), [])
     words, _ = supply.count(256 + n_merges)
     [stage] = supply.stages(words, 256 + n_merges)
     renumbered = stage.words._replace(text=rank[stage.words.text])

@@ -28,8 +28,8 @@ from ..training.start import Start
 from ..training.tie_break import TIE_BREAKS
 from ..training.word_counts import WordCounts, words_from_dict
 from ..training.words_in_memory import record_of
+from ..words.corpus import Corpus
 from ..words.finding import find_supply
-from ..words.mixture import Mixture
 from ..words.parity import Parity
 from ..words.supply import Stage
 
@@ -58,24 +58,17 @@ def check_size(model: Model, vocab_size: object) -> int:
 
 
 def extend(
-    model: Model,
-    counting: CountingOptions,
-    learning: LearningOptions,
-    source: Any,
-    documents: Any,
-    counts: Any,
-    weights: Any,
-    vocab_size: int | None,
+    model: Model, corpus: Corpus, counting: CountingOptions, learning: LearningOptions, vocab_size: int | None
 ) -> Model:
     """See Tokenizer.extend."""
     size = check_size(model, vocab_size)
     splits_by_regex(model.pattern, counting.split_with)
-    after = source.parity.after if isinstance(source, Mixture) and isinstance(source.parity, Parity) else None
+    after = None if corpus.parity is None else corpus.parity.after
     if after is not None and after > len(model.ordinary):
         raise ValueError(
             "after is for training from the bytes: a vocabulary that is extended has its first tokens; leave after out"
         )
-    supply = find_supply(counting, source, documents, counts, weights, model.pattern, list(model.special), model)
+    supply = find_supply(corpus, counting, model.pattern, list(model.special), model)
     with_seeds(model, learning.rules.seeds, size, learning.tie_break)  # an error is raised before words are counted
     words, left_out = supply.count(size)
     stage = supply.stages(words, size)[-1]  # those before it are of the first tokens, which are there
@@ -99,9 +92,8 @@ def cut_short(model: Model) -> dict[str, Any] | None:
     return training if training.get("interrupted") else None
 
 
-def check_can_go_on(model: Model, training: Mapping[str, Any], source: object) -> None:
+def check_can_go_on(model: Model, training: Mapping[str, Any], parity: Parity | None) -> None:
     """Raise ValueError where a training that was interrupted, see `cut_short`, cannot go on to the vocabulary of one go."""
-    parity = source.parity if isinstance(source, Mixture) and isinstance(source.parity, Parity) else None
     special = sorted(model.special.values())
     if special != list(range(len(model.ordinary), model.size)):
         raise ValueError(

@@ -1,6 +1,6 @@
 """The words that training learns from: text that is counted, a mixture of sources, or tables of counts.
 
-Read `supply.py` first, then `finding.py`, which finds the source for the arguments of `train` and `extend`.
+Read `corpus.py` and `supply.py` first, then `finding.py`, which finds the words of a corpus.
 `counted_text.py` counts text; `counting.py` makes tables of the counts, and `counted_tables.py` adds up such tables.
 `mixture.py` describes weights, limits and samples of sources, `mixed_text.py` counts them, and `parity.py` keeps their
 words apart. `source_words.py` counts the words of a source as a tokenizer prepares and splits it.

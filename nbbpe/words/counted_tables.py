@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 from ..system.progress import Progress
 from ..text.pattern import Pattern
@@ -13,29 +12,25 @@ from ..training.count_sources import open_counts, words_in
 from ..training.counting_options import CountingOptions
 from ..training.gathering import Gathered, Gathering, Limit
 from ..training.weights import check_weights, whole_factors
+from .corpus import Corpus
 from .supply import Supply
 
 
 class CountedTables(Supply):
     """Tables of counts, opened. Raises what `open_counts`, `common_description` and `check_weights` raise.
 
-    counts  : the argument of `train`
     pattern : the user's argument, None for none
     """
 
     def __init__(
-        self,
-        options: CountingOptions,
-        counts: Any,
-        pattern: Pattern | None,
-        special_tokens: Sequence[str],
-        weights: Sequence[Any] | None,
+        self, corpus: Corpus, options: CountingOptions, pattern: Pattern | None, special_tokens: Sequence[str]
     ) -> None:
-        items = list(counts) if isinstance(counts, (list, tuple)) else [counts]
+        counts, weights = corpus.counts, corpus.weights
+        is_list = isinstance(counts, (list, tuple))
+        items = list(counts) if is_list else [counts]
         if not items:
             raise ValueError("counts is an empty list: it names no table, so there is nothing to train on")
         said = [Fraction(1)] * len(items) if weights is None else check_weights(weights, len(items), "counts")
-        is_list = isinstance(counts, (list, tuple))
         opened = [open_counts(item, f"counts[{number}]" if is_list else "counts") for number, item in enumerate(items)]
         tables = [(table, weight) for some, weight in zip(opened, said, strict=True) for table in some]
         description, denominators = common_description(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 from ..kernels.compiler.notices import say
 from ..sources import Input, total_size
@@ -13,32 +12,22 @@ from ..system.progress import Progress, shows_bar
 from ..text.pattern import Pattern
 from ..training.counting_options import CountingOptions
 from ..training.gathering import Gathered, Gathering, Limit, gather_inputs
+from .corpus import Corpus
 from .supply import Supply, print_no_outcome
 
 
 class CountedText(Supply):
-    """A source or documents, checked as far as that is cheap; see `find_by_item`.
+    """A source or documents, checked as far as that is cheap; see `find_by_item`."""
 
-    weights : a number for each item of the source, None for 1
-    """
-
-    def __init__(
-        self,
-        options: CountingOptions,
-        source: object,
-        documents: object,
-        weights: Sequence[Any] | None,
-        split: Pattern,
-        special_tokens: list[str],
-    ) -> None:
-        found = find_by_item(source, options.field, options.on_error, documents=documents)
+    def __init__(self, corpus: Corpus, options: CountingOptions, split: Pattern, special_tokens: list[str]) -> None:
+        found = find_by_item(corpus.source, options.field, options.on_error, documents=corpus.documents)
         self._inputs = [each for inputs in found for each in inputs]
         self._groups = {1: self._inputs}  # by what their counts are multiplied by
         denominator = 1
-        if weights is not None:
+        if corpus.weights is not None:
             from ..training.weights import check_weights, whole_factors
 
-            factors, denominator = whole_factors(check_weights(weights, len(found), "source"))
+            factors, denominator = whole_factors(check_weights(corpus.weights, len(found), "source"))
             self._groups = {}
             for factor, inputs in zip(factors, found, strict=True):
                 self._groups.setdefault(factor, []).extend(inputs)

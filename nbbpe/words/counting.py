@@ -92,12 +92,13 @@ def count_words(
     options = check_counting_options(workers, progress, field, on_error, split_with, executor, memory_limit)
     from ..training.count_description import Description
     from ..training.count_tables import arrow, batch_of, check_output, schema_of, write_counts
+    from .corpus import Corpus
     from .counted_text import CountedText
 
     pa = arrow()
     if output is not None:
         check_output(output)
-    text = CountedText(options, source, documents, weights, split, specials)
+    text = CountedText(Corpus(source, documents, weights=weights), options, split, specials)
     if output is not None:
         check_not_read((each.path() for each in text.inputs()), output)
     with ExitStack() as stack:

@@ -5,8 +5,6 @@ Everything is found and checked before any work; `nbbpe.train` says what its arg
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..model.model import Model
 from ..sources import total_size
 from ..system.progress import Progress
@@ -14,31 +12,25 @@ from ..system.user_warnings import warn_user
 from ..text.pattern import Pattern
 from ..training.counting_options import CountingOptions
 from ..training.gathering import Gathered, Gathering, Limit
+from .corpus import Corpus
 from .counted_text import CountedText
 from .mixed_text import MixedText, ParityText
 from .mixture import Mixture
-from .parity import Parity
 from .source_words import gather_words
 from .supply import Supply
 
 
 def find_supply(
-    options: CountingOptions,
-    source: Any,
-    documents: Any,
-    counts: Any,
-    weights: Any,
-    pattern: Pattern | None,
-    special_tokens: list[str],
-    model: Model | None = None,
+    corpus: Corpus, options: CountingOptions, pattern: Pattern | None, special_tokens: list[str], model: Model | None = None
 ) -> Supply:
-    """The words of a source, documents or counts.
+    """The words of a corpus.
 
     pattern : the user's argument, None for none (tables of counts record their pattern)
     model   : the tokenizer's model, which may prepare text before it is split
     """
-    if counts is not None:
-        _check_only_counts(source, documents, options)
+    source = corpus.source
+    if corpus.counts is not None:
+        _check_only_counts(corpus, options)
         if model is not None and model.changes_valid_text:
             warn_user(
                 "the tokenizer changes text before it splits it (it normalizes text, or puts spaces in front), and counts "
@@ -46,28 +38,28 @@ def find_supply(
             )
         from .counted_tables import CountedTables
 
-        return CountedTables(options, counts, pattern, special_tokens, weights)
+        return CountedTables(corpus, options, pattern, special_tokens)
     assert pattern is not None
-    if isinstance(source, Mixture) and documents is None:
-        if weights is not None:
+    if isinstance(source, Mixture) and corpus.documents is None:
+        if corpus.weights is not None:
             raise TypeError("a Mixture has weights of its own: leave weights out")
         if options.executor is not None:
             raise TypeError("a Mixture is counted by own workers: leave executor out")
-        if isinstance(source.parity, Parity):
+        if corpus.parity is not None:
             return ParityText(options, source, pattern, special_tokens, model)
         return MixedText(options, source, pattern, special_tokens, model)
     if model is not None and model.rewrites_text:
-        if weights is not None or options.executor is not None:
+        if corpus.weights is not None or options.executor is not None:
             raise TypeError("text that the tokenizer normalizes is counted by this process: leave weights and executor out")
-        return _PreparedText(options, source, documents, model)
-    return CountedText(options, source, documents, weights, pattern, special_tokens)
+        return _PreparedText(corpus, options, model)
+    return CountedText(corpus, options, pattern, special_tokens)
 
 
 class _PreparedText(CountedText):
     """Text that a model prepares before it is split."""
 
-    def __init__(self, options: CountingOptions, source: object, documents: object, model: Model) -> None:
-        super().__init__(options, source, documents, None, model.pattern, list(model.special))
+    def __init__(self, corpus: Corpus, options: CountingOptions, model: Model) -> None:
+        super().__init__(corpus, options, model.pattern, list(model.special))
         self._model = model
 
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
@@ -78,9 +70,10 @@ class _PreparedText(CountedText):
         return gathering.finish()
 
 
-def _check_only_counts(source: object, documents: object, options: CountingOptions) -> None:
+def _check_only_counts(corpus: Corpus, options: CountingOptions) -> None:
     """Raise TypeError for arguments about text, given together with counts=."""
-    given = {"source": source, "documents": documents, "field": options.field, "split_with": options.split_with}
+    of_text = {"field": options.field, "split_with": options.split_with}
+    given = {"source": corpus.source, "documents": corpus.documents, **of_text}
     for name, value in given.items():
         if value is not None:
             raise TypeError(f"give {name} or counts, not both: counts come from text that was counted already")
