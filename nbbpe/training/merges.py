@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.compiler.beside import compile_beside
-from ..kernels.training import bucket_queue, linked_words, merge_loop, pair_table, token_limits
+from ..kernels.training import bucket_queue, linked_words, merge_loop, pair_table, parity_loop
 from ..model.byte_alphabet import byte_order
 from .first_pairs import pairs_of_bytes, pairs_of_symbols
 from .growing_arrays import with_pairs, with_room
@@ -49,38 +49,27 @@ def _tie_rule(tie_break: str, n_tokens: int, start: Start | None = None) -> buck
 
 
 class _Queue:
-    """The pairs that wait to be merged, for `learn_merges`; ParityQueues does the same for several sources."""
+    """The pairs that wait to be merged, for `learn_merges`; ParityQueues does the same for several sources.
+
+    arrays : as merge_batch takes them
+    """
 
     def __init__(self) -> None:
-        self._queue = bucket_queue.new_queue(0)
+        self.arrays = bucket_queue.new_queue(0)
 
     def enter(
         self, table: pair_table.PairTable, linked: linked_words.LinkedWords, ties: bucket_queue.TieRule, min_count: int
     ) -> pair_table.PairTable:
         """Queue all pairs of a table. Returns the table."""
         self.grow(len(table.rows), 0)
-        merge_loop.push_all_pairs(self._queue, table, ties, min_count)
+        merge_loop.push_all_pairs(self.arrays, table, ties, min_count)
         return table
-
-    def merge(
-        self,
-        linked: linked_words.LinkedWords,
-        table: pair_table.PairTable,
-        ties: bucket_queue.TieRule,
-        tokens: merge_loop.Tokens,
-        found: NDArray[np.int64],
-        min_count: int,
-        limits: token_limits.TokenLimits,
-        budget: int,
-    ) -> int:
-        """See merge_batch."""
-        return int(merge_loop.merge_batch(linked, table, self._queue, ties, tokens, found, min_count, limits, budget))
 
     def grow(self, n_pairs: int, used: int) -> None:
         """Make room for so many pairs, of which `used` are there."""
         fields = ("links", "heap_pairs", "heap_counts")
-        self._queue = self._queue._replace(
-            **{name: with_room(getattr(self._queue, name), n_pairs, used) for name in fields}
+        self.arrays = self.arrays._replace(
+            **{name: with_room(getattr(self.arrays, name), n_pairs, used) for name in fields}
         )
 
 
@@ -195,9 +184,11 @@ def learn_merges(
     limits = token_filter.limits(options.max_token_length)
     min_count = min(options.least_count, 2**63 - 1)
     queue: _Queue | ParityQueues = _Queue()
+    merge = merge_loop.merge_batch
     if groups is not None:
         lengths = np.diff(counted.starts if start is None else start.symbol_starts)
         queue = ParityQueues(groups, counted.starts, lengths, counted.counts, n_tokens)
+        merge = parity_loop.merge_parity_batch
     table = queue.enter(table, linked, ties, min_count)
     found = _scratch(table, np.empty(0, dtype=np.int64))
     merges = tokens.merges
@@ -205,7 +196,7 @@ def learn_merges(
     n_asked = n_start  # tokens of which that is known
     while True:
         tokens = tokens._replace(merges=merges[: n_wanted + n_known])
-        status = queue.merge(linked, table, ties, tokens, found, min_count, limits, BATCH_BUDGET)
+        status = merge(linked, table, queue.arrays, ties, tokens, found, min_count, limits, BATCH_BUDGET)
         learned = int(tokens.state[merge_loop.N_TOKENS])
         if report is not None:
             report(learned - n_known)

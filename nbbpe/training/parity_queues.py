@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from ..kernels.training import bucket_queue, parity_loop
 from ..kernels.training.bucket_queue import TieRule
 from ..kernels.training.linked_words import NONE, LinkedWords
-from ..kernels.training.merge_loop import Tokens
 from ..kernels.training.pair_table import N_PAIRS, PairTable, with_slots
-from ..kernels.training.token_limits import TokenLimits
 from .growing_arrays import with_pairs, with_room
 
 _MOST_TURNS = 2  # of the merges of a window, times the even share of a source
@@ -34,7 +32,10 @@ class Groups(NamedTuple):
 
 
 class ParityQueues:
-    """A queue for each source, in place of the one queue of the plain loop: see `merges._Queue`."""
+    """A queue for each source, in place of the one queue of the plain loop: see `merges._Queue`.
+
+    arrays : as merge_parity_batch takes them
+    """
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class ParityQueues:
         sources = np.zeros((n_sources, 3), dtype=np.int64)
         sources[:, parity_loop.MEASURED_BY] = groups.measured_by
         sources[:, parity_loop.IS_DONE] = columns[:n_sources, parity_loop.GROUP_TOKENS] == 0
-        self._queue = parity_loop.ParityQueue(
+        self.arrays = parity_loop.ParityQueue(
             siblings=np.empty(0, dtype=np.int32),
             latest=np.full((2, n_tokens), NONE, dtype=np.int32),
             heads=np.full((n_sources, bucket_queue.N_BUCKETS), NONE, dtype=np.int32),
@@ -79,32 +80,16 @@ class ParityQueues:
         table = table._replace(groups=np.empty(len(table.rows), dtype=np.int32))
         table = with_pairs(table, n_entries + n_entries // 2, n_pairs)
         self.grow(len(table.rows), 0)
-        parity_loop.divide_pairs(table, linked, self._first_positions, self._queue)
-        columns = self._queue.groups
+        parity_loop.divide_pairs(table, linked, self._first_positions, self.arrays)
+        columns = self.arrays.groups
         columns[:, parity_loop.GROUP_WANTED] = columns[:, parity_loop.GROUP_PAIRS]
         self.grow(len(table.rows), int(table.state[N_PAIRS]))
-        parity_loop.push_divided_pairs(self._queue, table, ties, min_count)
+        parity_loop.push_divided_pairs(self.arrays, table, ties, min_count)
         return with_slots(table, 2 * int(table.state[N_PAIRS]))
-
-    def merge(
-        self,
-        linked: LinkedWords,
-        table: PairTable,
-        ties: TieRule,
-        tokens: Tokens,
-        found: NDArray[np.int64],
-        min_count: int,
-        limits: TokenLimits,
-        budget: int,
-    ) -> int:
-        """See merge_parity_batch."""
-        return int(
-            parity_loop.merge_parity_batch(linked, table, self._queue, ties, tokens, found, min_count, limits, budget)
-        )
 
     def grow(self, n_pairs: int, used: int) -> None:
         """Make room for so many pairs, of which `used` are there, and for what each source needs of them."""
-        queue = self._queue
+        queue = self.arrays
         n_sources = len(queue.sources)
         wanted = queue.groups[:n_sources, parity_loop.GROUP_WANTED]
         rooms = np.diff(queue.heap_starts)
@@ -118,7 +103,7 @@ class ParityQueues:
                 n = int(queue.queues[source, bucket_queue.HEAP_SIZE])
                 first = int(queue.heap_starts[source])
                 heaps[name][starts[source] : starts[source] + n] = old[first : first + n]
-        self._queue = queue = queue._replace(heap_starts=starts, **heaps)
+        self.arrays = queue = queue._replace(heap_starts=starts, **heaps)
         if n_pairs > len(queue.links):
             fields = ("siblings", "links")
-            self._queue = queue._replace(**{name: with_room(getattr(queue, name), n_pairs, used) for name in fields})
+            self.arrays = queue._replace(**{name: with_room(getattr(queue, name), n_pairs, used) for name in fields})
