@@ -23,7 +23,6 @@ from ..text.pattern import splits_by_regex
 from ..text.utf8 import each_to_bytes, to_text
 from ..training.counting_options import CountingOptions
 from ..training.learning_options import LearningOptions
-from ..training.parity_queues import Groups
 from ..training.start import Start
 from ..training.tie_break import TIE_BREAKS
 from ..training.word_counts import WordCounts, words_from_dict
@@ -153,9 +152,9 @@ def extend_by_words(
     seeded = with_seeds(model, learning.rules.seeds, vocab_size, learning.tie_break)
     stage, stopping = stage or Stage(words, vocab_size), stopping or Stopping()
     started = start_from(seeded, stage.words)
-    n_wanted = vocab_size - seeded.size
-    new, merges = _learned(seeded, started, stage.words, n_wanted, learning, report, stopping, stage.groups)
+    new, merges = _learned(seeded, started, stage, learning, report, stopping)
     has = f"{seeded.size + len(new):,} ids"
+    n_wanted = vocab_size - seeded.size
     is_interrupted = learning.warn_if_fewer(stopping, len(new), n_wanted, "new tokens", vocab_size, has)
     training = learning.record(vocab_size, words, is_interrupted)
     larger = _with_merges(seeded, new, merges, training, model)
@@ -182,8 +181,8 @@ def with_seeds(model: Model, seeds: Sequence[str | bytes], vocab_size: int, tie_
     missing = [seed for seed in wanted if seed not in known]
     if not missing:
         return model
-    words = words_from_dict(dict.fromkeys(missing, 1))
-    new, merges = _learned(model, start_from(model, words), words, sum(map(len, missing)), LearningOptions(tie_break))
+    stage = Stage(words_from_dict(dict.fromkeys(missing, 1)), model.size + sum(map(len, missing)))
+    new, merges = _learned(model, start_from(model, stage.words), stage, LearningOptions(tie_break))
     if len(new) > vocab_size - model.size:
         raise WrongArgument(
             f"the seed tokens need {len(new):,} tokens, with those that they are made from, and vocab_size leaves room for "
@@ -195,14 +194,12 @@ def with_seeds(model: Model, seeds: Sequence[str | bytes], vocab_size: int, tie_
 def _learned(
     model: Model,
     started: _Started,
-    words: WordCounts,
-    n_wanted: int,
+    stage: Stage,
     learning: LearningOptions,
     report: Callable[[int], None] | None = None,
     stopping: Stopping | None = None,
-    groups: Groups | None = None,
 ) -> tuple[dict[int, bytes], NDArray[np.int32]]:
-    """Up to `n_wanted` new tokens by id, and the merges: int32[n, 3], ids of left, right and result."""
+    """The new tokens of a stage by id, and the merges: int32[n, 3], ids of left, right and result."""
     from ..training.merges import learn_merges
 
     start = started.start
@@ -212,7 +209,8 @@ def _learned(
         if report is not None:
             report(n_symbols - n_start)
 
-    learned = learn_merges(words, n_start + n_wanted, learning, said, start, stopping, groups).tolist()
+    n_wanted = stage.n_tokens - model.size
+    learned = learn_merges(stage.words, n_start + n_wanted, learning, said, start, stopping, stage.groups).tolist()
     tokens, ids = list(start.tokens), list(started.ids)
     known = {token: token_id for token, token_id in zip(tokens, ids, strict=True) if token in start.unmade}
     new: dict[int, bytes] = {}
