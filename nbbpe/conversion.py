@@ -83,6 +83,12 @@ class Format(NamedTuple):
         patterns = tokenizer.pattern if isinstance(tokenizer.pattern, list) else [tokenizer.pattern or "none"]
         return [*(f"--pattern={each}" for each in patterns), *(f"--special={token}" for token in special)]
 
+    def verify(self, tokenizer: Tokenizer, written: Sequence[str]) -> str:
+        """Compare the ids of the written files with those of the tokenizer, see `verify_written`."""
+        from .verification import verify_written
+
+        return verify_written(tokenizer._model, tokenizer.encode, self.name, written)
+
 
 @contextmanager
 def _made(folder: str) -> Iterator[None]:

@@ -12,7 +12,6 @@ import click
 
 from ..conversion import FORMATS, find_format, read_tokenizer
 from ..model.special_tokens import check_special_tokens
-from ..verification import verify_written
 from . import EXIT_FAILED, tables
 from .options import as_usage, check_no_stdout, command, json_option, pattern_of, print_figures, shown_path
 
@@ -84,7 +83,7 @@ def convert(
             f"{shlex.join(unsaid)}",
             stacklevel=1,
         )
-    proof = verify_written(tokenizer._model, tokenizer.encode, chosen.name, written) if verified else None
+    proof = chosen.verify(tokenizer, written) if verified else None
     about = {"format": chosen.name, "written": list(written), "n_tokens": n_tokens, "unsaid": unsaid}
     lines = [f"{shown_path(path)}: {chosen.name}, {n_tokens:,} tokens" for path in written]
     if proof is not None:

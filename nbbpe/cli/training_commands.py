@@ -280,7 +280,7 @@ def extend(
     start = read_with_pattern(tokenizer, patterns)
     with as_usage():
         mixed = None if mixture is None else read_mixture(mixture)
-        check_size(start._model, vocab_size)
+        check_size(start.vocab_size, vocab_size)
     with scratch_for(target), as_paths(inputs) as paths:
         began = time.perf_counter()
         larger = start.extend(mixed or paths, vocab_size, **options)

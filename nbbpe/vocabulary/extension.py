@@ -41,14 +41,14 @@ _MOST_NAMED = 5  # tokens or words in a warning
 _STARTS = ("start", "earlier_starts")  # what a provenance tells of them in `training`
 
 
-def check_size(model: Model, vocab_size: object) -> int:
-    """The number of ids that a larger vocabulary is to have. Raises TypeError or ValueError for an invalid one."""
+def check_size(n_ids: int, vocab_size: object) -> int:
+    """The number of ids to which a vocabulary of `n_ids` is extended. Raises TypeError or ValueError for an invalid one."""
     if vocab_size is None:
         raise TypeError("vocab_size is missing: the number of all ids, the existing ones included")
     size = check_integer("vocab_size", vocab_size)
-    if size < model.size:
+    if size < n_ids:
         raise ValueError(
-            f"vocab_size={size:,} is below the {model.size:,} of the tokenizer, and extending only adds ids; "
+            f"vocab_size={size:,} is below the {n_ids:,} of the tokenizer, and extending only adds ids; "
             "Tokenizer.truncate and prune, in Python, make it smaller"
         )
     if size > MAX_ID + 1:
@@ -60,7 +60,7 @@ def extend(
     model: Model, corpus: Corpus, counting: CountingOptions, learning: LearningOptions, vocab_size: int | None
 ) -> Model:
     """See Tokenizer.extend."""
-    size = check_size(model, vocab_size)
+    size = check_size(model.size, vocab_size)
     splits_by_regex(model.pattern, counting.split_with)
     after = None if corpus.parity is None else corpus.parity.after
     if after is not None and after > len(model.ordinary):
