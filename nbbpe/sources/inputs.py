@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
 from ..system.paths import Path
 from ..text.windows import NO_ID as NO_ID
@@ -71,16 +71,19 @@ class File(Protocol):
         """A context in which an error of reading gets the file's name, if it has none."""
 
 
-class Part(Protocol):
-    """A part that one worker reads at a time. It can be sent to another process (except that of an iterable)."""
+class Part(ABC):
+    """A part that one worker reads at a time. It can be sent to another process (except that of an iterable).
 
-    @property
-    def has_records(self) -> bool:
-        """As of the Input that it is a part of."""
+    has_records : as of the Input that it is a part of
+    """
+
+    has_records = True
 
     def span(self) -> tuple[int, int | None]:
         """Its start and end in its input, in bytes, or in rows of a table; None for the end of the input."""
+        return 0, None
 
+    @abstractmethod
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> AbstractContextManager[Windows]:
         """The windows of the part's text.
 
@@ -134,21 +137,15 @@ class Input(ABC):
         """
 
 
-class ReadOnce(Input):
+class ReadOnce(Input, Part):
     """An Input of records in memory, and its one Part: it is read in one go, and in this process.
 
     It has no file, and its size is not known.
     """
 
-    has_records = True
-
     def is_read_once(self) -> bool:
         """See Input."""
         return True
-
-    def span(self) -> tuple[int, None]:
-        """See Part."""
-        return 0, None
 
     def n_text(self) -> int:
         """See Input."""
@@ -157,7 +154,7 @@ class ReadOnce(Input):
     def check(self, on_error: str) -> None:
         """See Input."""
 
-    def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Any]:
+    def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
         """See Input."""
         return [self]
 

@@ -7,7 +7,8 @@ import itertools
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..text.utf8 import to_bytes
 from ..text.windows import DocumentReader, TextStream, Windows
@@ -26,17 +27,13 @@ _SPACE = " \t\n\r"
 _LONGEST_WORD = 16  # characters, or more: of -Infinity, and of an escape
 
 
-class JsonFilePart(NamedTuple):
-    """All records of a file, of an array or in lines."""
+@dataclass(frozen=True)
+class JsonFilePart(Part):
+    """All records of a file, of an array or in lines; see Part."""
 
     file: File
     compression: str
     field: str
-    has_records: bool = True
-
-    def span(self) -> tuple[int, int | None]:
-        """See Part."""
-        return 0, None
 
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:

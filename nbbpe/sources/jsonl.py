@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,14 +36,14 @@ _parse = json.JSONDecoder(parse_int=float).decode
 _KINDS = {dict: "an object", list: "an array", str: "a string", float: "a number", bool: "a boolean", type(None): "null"}
 
 
-class JsonPart(NamedTuple):
+@dataclass(frozen=True)
+class JsonPart(Part):
     """Lines of a file, with their newlines; see Part."""
 
     file: File
     compression: str
     field: str
     extent: Extent
-    has_records: bool = True
 
     def span(self) -> tuple[int, int | None]:
         """See Part."""
@@ -55,13 +56,13 @@ class JsonPart(NamedTuple):
             yield Records(self, stream, specials, separator, tally)
 
 
-class JsonChunk(NamedTuple):
+@dataclass(frozen=True)
+class JsonChunk(Part):
     """Lines of a compressed file that several threads read; see Part. It cannot be sent to another process."""
 
     of: JsonPart
     chunks: LineChunks
     number: int
-    has_records: bool = True
 
     def span(self) -> tuple[int, int | None]:
         """See Part."""
@@ -71,7 +72,7 @@ class JsonChunk(NamedTuple):
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         """See Part."""
         with self.chunks.chunk(self.number, tally) as (stream, n_before):
-            part = self.of._replace(extent=Extent(skip=n_before))
+            part = replace(self.of, extent=Extent(skip=n_before))
             yield Records(part, stream, specials, separator, tally)
 
 
@@ -86,7 +87,7 @@ def shared_by_threads(parts: Sequence[Part], n_text: int, n_threads: int) -> Seq
     n_chunks = _MOST_ESTIMATE * n_text // CHUNK_BYTES + 1
     if not 1 < n_threads <= n_chunks or (len(parts) > 1 and n_threads > _FEW_THREADS):
         return parts
-    whole = first._replace(extent=WHOLE)
+    whole = replace(first, extent=WHOLE)
     chunks = LineChunks(partial(open_stream, whole.file, whole.compression, reads_ahead=False), n_chunks)
     return [JsonChunk(whole, chunks, number) for number in range(n_chunks)]
 

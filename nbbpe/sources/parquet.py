@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,8 +34,9 @@ class RowGroup(NamedTuple):
     n_text: int
 
 
-class RowsPart(NamedTuple):
-    """Some row groups of a file, side by side."""
+@dataclass(frozen=True)
+class RowsPart(Part):
+    """Some row groups of a file, side by side; see Part."""
 
     file: File
     column: str
@@ -42,7 +44,6 @@ class RowsPart(NamedTuple):
     first_group: int
     first_row: int
     size: int  # their share of the file's bytes
-    has_records: bool = True
 
     def span(self) -> tuple[int, int | None]:
         """See Part."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..text.chunks import cut_file, find_cut
 from ..text.windows import Reader, Window, Windows, concatenated
@@ -18,14 +19,15 @@ if TYPE_CHECKING:
     from ..text.chunks import CutRules
 
 
-class TextPart(NamedTuple):
+@dataclass(frozen=True)
+class TextPart(Part):
     """A part of a file of plain text; see Part."""
 
     file: File
     compression: str
     extent: Extent
     is_last: bool  # of its file
-    has_records: bool = False
+    has_records = False
 
     def span(self) -> tuple[int, int | None]:
         """See Part."""

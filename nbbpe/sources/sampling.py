@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..text.windows import DocumentReader, Windows
@@ -77,7 +78,8 @@ class SampledInput(Input):
         return [SampledPart(TextPart(file, compression, WHOLE, True), self._sample, tuple(rules.special_tokens))]
 
 
-class SampledPart(NamedTuple):
+@dataclass(frozen=True)
+class SampledPart(Part):
     """The documents of a part that are in a sample; see Part.
 
     dividers : the special tokens that divide its text into documents; none where it has documents, whatever they spell.
@@ -87,7 +89,6 @@ class SampledPart(NamedTuple):
     part: Part
     sample: Sample
     dividers: tuple[bytes, ...] = ()
-    has_records: bool = True
 
     def span(self) -> tuple[int, int | None]:
         """See Part."""
@@ -102,16 +103,12 @@ class SampledPart(NamedTuple):
             yield DocumentReader(filter(self.sample.has, _documents(windows)), specials, separator)
 
 
-class LinesPart(NamedTuple):
+@dataclass(frozen=True)
+class LinesPart(Part):
     """A file of plain text whose documents are its lines, newlines included; see Part."""
 
     file: File
     compression: str
-    has_records: bool = True
-
-    def span(self) -> tuple[int, int | None]:
-        """See Part."""
-        return 0, None
 
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
