@@ -147,7 +147,20 @@ class Model:
         # Where one takes the id of a token that merges need, the merges go on with the other id of equal bytes.
         is_taken = self.merge_ids is not None and np.isin(self.merge_ids, list(special.values())).any()
         merges = self.merges if is_taken else self.merge_ids
-        return Model(self.packed, merges, special, self.pattern, self.whole, self.provenance, self.normalizer, self.extras)
+        return self.with_tokens(self.packed, merges, special)
+
+    def with_tokens(
+        self,
+        vocab: Vocab | PackedVocab,
+        merges: list[Merge] | NDArray[np.int32] | None,
+        special: dict[str, int],
+        origin: dict[str, Any] | None = None,
+        extras: Extras | None = None,
+    ) -> Model:
+        """A model with other tokens, that prepares and splits text as this one; None leaves `origin` and `extras`."""
+        origin = self.provenance if origin is None else origin
+        extras = self.extras if extras is None else extras
+        return Model(vocab, merges, special, self.pattern, self.whole, origin, self.normalizer, extras)
 
     @lazy
     def vocab(self) -> Vocab:

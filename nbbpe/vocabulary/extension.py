@@ -132,7 +132,7 @@ def with_special_tokens_last(model: Model) -> Model:
     ordinary = [token for _, token in sorted(model.ordinary.items())]
     vocab = PackedVocab.of_list([*ordinary, *(token.encode() for token in special)])
     ids = {token: len(ordinary) + i for i, token in enumerate(special)}
-    return Model(vocab, model.merges, ids, model.pattern, model.whole, model.provenance, model.normalizer, model.extras)
+    return model.with_tokens(vocab, model.merges, ids)
 
 
 def extend_by_words(
@@ -295,9 +295,7 @@ def _with_merges(
     # A list: if each start told of its own one, a file of a vocabulary that was extended often were nested too deeply.
     earlier = _starts_of(former)
     origin = {**before, "training": {**training, "start": start, **({"earlier_starts": earlier} if earlier else {})}}
-    return Model(
-        {**model.vocab, **new}, listed, model.special, model.pattern, model.whole, origin, model.normalizer, model.extras
-    )
+    return model.with_tokens({**model.vocab, **new}, listed, model.special, origin)
 
 
 def _warn_of_unreachable(table: Merges, new: dict[int, bytes]) -> None:

@@ -101,7 +101,7 @@ def without(
     special = {token: int(ids[token_id]) for token, token_id in model.special.items()}
     extras = model.extras._replace(post_processor=renumbered(model.extras.post_processor, ids))
     origin = {**model.provenance, "reduced_from": {"fingerprint": model.fingerprint, "vocab_size": model.size}}
-    return Model(vocab, merges, special, model.pattern, model.whole, origin, model.normalizer, extras), ids
+    return model.with_tokens(vocab, merges, special, origin, extras), ids
 
 
 def first_made(model: Model) -> list[int]:
