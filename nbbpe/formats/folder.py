@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from ..kernels.compiler.collector import paused_collector
 from ..model.model import Model, check_bytes
 from ..model.packed_vocab import PackedVocab
 from ..model.provenance import check_classes, taken_as_it_is
@@ -28,7 +29,6 @@ from ..system.scratch import remove_leftovers, scratch_folder
 from ..text.normalizer import Chain, as_normalizer
 from ..text.pattern import get_pattern
 from . import folder_tables, for_transformers, gpt2
-from .collector import paused_collector
 from .folder_entries import read_extras, read_origin, read_special_tokens, spelled_extras
 from .json_text import read_json
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.compiler.collector import paused_collector
 from ..model.model import Model, check_bytes
 from ..model.packed_vocab import PackedVocab
 from ..model.provenance import Sides
@@ -22,7 +23,6 @@ from ..system.excerpt import naming, shown
 from ..system.links import target_of
 from ..system.paths import Path
 from ..text.pattern import PatternLike, get_pattern
-from .collector import paused_collector
 from .json_text import read_json
 from .packed_entries import has_twice, packed_entries, packed_merges
 from .spelling import spell, spelled_lines, spelled_tokens, token_of, unspell, unspelled

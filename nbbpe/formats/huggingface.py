@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.compiler.collector import paused_collector
 from ..model.extras import FLAGS, Extras, Flags
 from ..model.model import Model, check_bytes
 from ..model.packed_vocab import PackedVocab
@@ -24,7 +25,6 @@ from ..system.excerpt import naming, shown
 from ..system.paths import Path
 from ..text.normalizer import KINDS, Chain, as_normalizer
 from ..text.normalizer import Normalizer as TextNormalizer
-from .collector import paused_collector
 from .gpt2 import vocab_of
 from .json_text import parse_json, read_json
 from .packed_entries import has_twice, packed_entries, packed_pairs

@@ -6,13 +6,13 @@ import json
 import os
 from typing import Any
 
+from ..kernels.compiler.collector import paused_collector
 from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID, check_special_tokens
 from ..system.atomic_files import whole_file
 from ..system.excerpt import naming, shown
 from ..system.paths import Path
-from .collector import paused_collector
 from .json_text import read_json
 from .tiktoken import from_base64, pattern_of, split_regex, to_base64
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels.compiler.collector import paused_collector
 from ..model.model import Model, check_bytes, check_vocab
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, place_beside_ranks
@@ -19,7 +20,6 @@ from ..system.excerpt import naming, shown
 from ..system.paths import Path
 from ..system.wrong_argument import WrongArgument
 from ..text.pattern import Pattern, PatternLike, get_pattern, regex_pattern
-from .collector import paused_collector
 from .tiktoken_package import tiktoken_package
 
 _ALL = r"(?s:.+)"  # for tiktoken: no splitting

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import functools
-import gc
 import importlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from . import kernel_files, plain
+from .collector import paused_collector
 from .loader import load
 from .notices import say
 from .signature import Array, Scalar
@@ -266,22 +265,10 @@ def compiled(kernel: Any) -> bytes:
     from .numba_internals import compile_to_object
 
     emit = functools.partial(emit_functions, kernel)
-    with _without_collection():
+    with paused_collector():
         content = compile_to_object(kernel.dispatcher(), kernel.types, _functions_of(kernel), emit)
     check(content, {*addresses(structures_of(kernel.types)), *_direct})
     return content
-
-
-@contextlib.contextmanager
-def _without_collection() -> Iterator[None]:
-    """Numba makes millions of lasting objects: collecting garbage among them takes a sixth of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 @functools.cache

@@ -1,6 +1,4 @@
-"""Python's garbage collector, which slows down reading hundreds of thousands of small objects."""
-
-from __future__ import annotations
+"""Python's garbage collector, which slows down making hundreds of thousands of small objects that last."""
 
 import gc
 from collections.abc import Iterator
@@ -11,8 +9,8 @@ from contextlib import contextmanager
 def paused_collector() -> Iterator[None]:
     """A context manager, and a decorator, that turns garbage collection off.
 
-    What a file of a vocabulary holds has none, and would be looked through again and again as it grows: a quarter of the
-    time in which a large one is read.
+    It would look through these objects again and again as there are more: what a file of a vocabulary holds, for a quarter
+    of the time in which a large one is read; what Numba makes, for a sixth of the time in which a kernel is compiled.
     """
     was_enabled = gc.isenabled()
     gc.disable()
