@@ -113,6 +113,32 @@ class _Counted(NamedTuple):
     scripts: NDArray[np.int64]
 
 
+class _Columns(NamedTuple):
+    """The columns of figures: each text, each script (some of them as one), and all texts.
+
+    texts     : the words of each text
+    of_script : int64[n_scripts]  the column of each script, by the number of its name
+    n         : how many columns there are
+    """
+
+    texts: list[_Counted]
+    of_script: NDArray[np.int64]
+    n: int
+
+    def n_tokens(self, model: Model) -> list[int]:
+        """The tokens that each column takes with another vocabulary."""
+        table = model.merge_table()
+        n_tokens = np.zeros(self.n, dtype=np.int64)
+        for column, each in enumerate(self.texts):
+            _, ends = pretoken_ids(each.words.text, each.words.starts, table)
+            of_words = np.diff(ends) * each.words.counts
+            n_tokens[column] = of_words.sum()
+            np.add.at(n_tokens, self.of_script[each.scripts], of_words)
+        n_tokens[-1] = n_tokens[: len(self.texts)].sum()
+        numbers: list[int] = n_tokens.tolist()
+        return numbers
+
+
 def report_figures(
     model: Model, texts: Mapping[str, Sequence[Input]], n_workers: int, report: Callable[[int], None], on_error: str
 ) -> ReportFigures:
@@ -135,23 +161,22 @@ def report_figures(
         np.add.at(sizes_of_scripts, each.scripts, each.n_bytes * each.words.counts)
     order = sorted(range(len(names)), key=lambda number: (-sizes_of_scripts[number], names[number]))
     shown = order if len(order) <= _MOST_SCRIPTS else order[: _MOST_SCRIPTS - 1]
-    # Columns of counts by id: each text, each script, all.
-    place_of = np.full(len(names), len(shown), dtype=np.int64)
-    place_of[shown] = np.arange(len(shown))
+    of_script = np.full(len(names), len(counted) + len(shown), dtype=np.int64)
+    of_script[shown] = len(counted) + np.arange(len(shown))
     script_names = [names[number] for number in shown] + ([_OTHERS] if len(shown) < len(names) else [])
-    n_columns = len(counted) + len(script_names) + 1
-    counts = np.zeros((n_columns, n_ids), dtype=np.int64)
-    sums = np.zeros((n_columns, 5), dtype=np.int64)
+    columns = _Columns(list(counted.values()), of_script, len(counted) + len(script_names) + 1)
+    counts = np.zeros((columns.n, n_ids), dtype=np.int64)
+    sums = np.zeros((columns.n, 5), dtype=np.int64)
     with_letters = np.array([name not in WITHOUT_LETTERS for name in names])
-    for column, each in enumerate(counted.values()):
+    for column, each in enumerate(columns.texts):
         times = each.words.counts
-        places = len(counted) + place_of[each.scripts]
+        places = of_script[each.scripts]
         of_ids = np.repeat(times, each.n_tokens)
         np.add.at(counts, (np.repeat(places, each.n_tokens), each.ids), of_ids)
         np.add.at(counts[column], each.ids, of_ids)
         has_letter = with_letters[each.scripts]
-        columns = (each.n_bytes, each.n_characters, each.n_tokens, has_letter, each.n_tokens * has_letter)
-        of_words = np.stack([of_one * times for of_one in columns], axis=1)
+        figures = (each.n_bytes, each.n_characters, each.n_tokens, has_letter, each.n_tokens * has_letter)
+        of_words = np.stack([of_one * times for of_one in figures], axis=1)
         sums[column] = of_words.sum(axis=0)
         np.add.at(sums, places, of_words)
     counts[-1] = counts[: len(counted)].sum(axis=0)
@@ -159,11 +184,11 @@ def report_figures(
     # Where a pretoken that is a token is that token, a smaller vocabulary differs by more than its last merges.
     applied = None if model.whole else merge_counts(model, counts.T[model.packed.ids])
     if applied is None:
-        sizes, n_tokens = _tokens_by_truncation(model, list(counted.values()), place_of, n_columns)
+        sizes, n_tokens = _tokens_by_truncation(model, columns)
     else:
         sizes, n_tokens = _tokens_by_size(model, applied, sums[:, 0])
     curves = [[_per(row[0], n) for n in column] for row, column in zip(sums, n_tokens.T.tolist(), strict=True)]
-    n_doubled, doubled = _doubled(model, list(counted.values()), place_of, n_columns)
+    n_doubled, doubled = _doubled(model, columns)
     rows = [
         Row(name, *sums[column].tolist(), curves[column], _per(sums[column, 0], doubled[column]))  # type: ignore[call-arg]
         for column, name in enumerate([*counted, *script_names, "all texts"])
@@ -211,41 +236,23 @@ def _tokens_by_size(
     return sizes, n_bytes - saved[np.array(sizes) - n_other]
 
 
-def _tokens_by_truncation(
-    model: Model, counted: Sequence[_Counted], place_of: NDArray[np.int64], n_columns: int
-) -> tuple[list[int], NDArray[np.int64]]:
+def _tokens_by_truncation(model: Model, columns: _Columns) -> tuple[list[int], NDArray[np.int64]]:
     """The same for any vocabulary, at fewer sizes: all words are encoded again for each."""
     sizes = _chosen_sizes(model, len(model.vocab) - len(first_made(model)), _POINTS_BY_TRUNCATION)
     smaller = (truncate(model, model.size - len(model.vocab) + size, renumber=False)[0] for size in sizes)
-    return sizes, np.array([_tokens_by_column(each, counted, place_of, n_columns) for each in smaller])
+    return sizes, np.array([columns.n_tokens(each) for each in smaller])
 
 
-def _tokens_by_column(model: Model, counted: Sequence[_Counted], place_of: NDArray[np.int64], n_columns: int) -> list[int]:
-    """The tokens that each text, each script and all texts take with another vocabulary."""
-    table = model.merge_table()
-    n_tokens = np.zeros(n_columns, dtype=np.int64)
-    for column, each in enumerate(counted):
-        _, ends = pretoken_ids(each.words.text, each.words.starts, table)
-        of_words = np.diff(ends) * each.words.counts
-        n_tokens[column] = of_words.sum()
-        np.add.at(n_tokens, len(counted) + place_of[each.scripts], of_words)
-    n_tokens[-1] = n_tokens[: len(counted)].sum()
-    numbers: list[int] = n_tokens.tolist()
-    return numbers
-
-
-def _doubled(
-    model: Model, counted: Sequence[_Counted], place_of: NDArray[np.int64], n_columns: int
-) -> tuple[int, list[int]]:
+def _doubled(model: Model, columns: _Columns) -> tuple[int, list[int]]:
     """The size of twice the vocabulary, trained on all words, and the tokens that each column would have then."""
     all_words = WordTable()
-    for each in counted:
+    for each in columns.texts:
         all_words.add(each.words)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say of the new tokens is shown in the report, or is nothing to act on
         # A pair that occurs once saves a token in this text and nowhere else.
         larger = extend_by_words(model, all_words.take(), model.size + len(model.vocab), LearningOptions(min_frequency=2))
-    return len(larger.vocab), _tokens_by_column(larger, counted, place_of, n_columns)
+    return len(larger.vocab), columns.n_tokens(larger)
 
 
 def _tokens(model: Model, counts: NDArray[np.int64], applied: NDArray[np.int64] | None) -> TokenFigures:
