@@ -1,4 +1,8 @@
-"""Ctrl-C and SIGTERM as a request to long work to stop early and keep its results, instead of an exception."""
+"""Ctrl-C and SIGTERM as a request to long work to stop early and keep its results, instead of an exception.
+
+Two other modules replace the handlers of signals: signals_later.py delays them while a process is forked, and, for the
+whole time that the command runs, cli/signals.py makes them exceptions that end it.
+"""
 
 from __future__ import annotations
 
