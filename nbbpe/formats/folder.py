@@ -220,7 +220,7 @@ def read_model(path: Path, check: bool = True) -> Model:
             )
     if check:
         for_transformers.check(folder, about.get(_COPY), model)
-        check_classes(provenance, pattern, folder, "take it as it is here: nbbpe.load(path, check=False).save(path)")
+        check_classes(provenance, pattern, folder)
     return model
 
 

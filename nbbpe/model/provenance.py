@@ -110,11 +110,10 @@ def describe_pattern(pattern: Pattern) -> dict[str, Any]:
     }
 
 
-def check_classes(recorded: Mapping[str, Any], pattern: Pattern, name: str, way_out: str) -> None:
+def check_classes(recorded: Mapping[str, Any], pattern: Pattern, name: str) -> None:
     """Raise ValueError if a provenance is of another version of `regex` that classes some characters differently.
 
-    name    : of what holds the provenance, for the error
-    way_out : how to go on all the same, for the error
+    name : of the folder that holds the provenance, for the error
     """
     theirs = recorded.get("character_classes")
     if theirs is None or pattern.regex is None or theirs == classes_digest():
@@ -124,7 +123,7 @@ def check_classes(recorded: Mapping[str, Any], pattern: Pattern, name: str, way_
         f"{name}: was made with regex {cut(str(version))}, which takes some characters for letters, digits or the "
         f"like where the installed regex {library_versions()['regex']} does not, or the other way round (digests of the "
         f"character classes: {cut(str(theirs))} and {classes_digest()}), so that texts with them may get other ids here: "
-        f"install that version, or {way_out}"
+        "install that version, or take it as it is here: nbbpe.load(path, check=False).save(path)"
     )
 
 

@@ -36,7 +36,7 @@ def rows_of(texts: Iterable[Text]) -> Rows:
 
     check_texts(texts)
     # An iterator may use the memory of an item for the next one; what is in a list is there at once.
-    items: Any = tuple(texts) if type(texts) is list or type(texts) is tuple else tuple(each_readable(texts, "text"))
+    items: Any = tuple(texts) if type(texts) is list or type(texts) is tuple else tuple(each_readable(texts))
     sizes = np.empty(len(items), dtype=np.int64)
     if measure_texts(items, sizes) < len(items):
         items = tuple(each_to_bytes(items, "text"))

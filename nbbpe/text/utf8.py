@@ -88,10 +88,10 @@ def each_to_bytes(texts: Iterable[Text], what: str) -> Iterator[bytes]:
         yield _to_bytes(text, what, number)
 
 
-def each_readable(texts: Iterable[Text], what: str) -> Iterator[str | bytes]:
-    """As `each_to_bytes`, but str and bytes, which nobody can change, are given as they are."""
+def each_readable(texts: Iterable[Text]) -> Iterator[str | bytes]:
+    """As `each_to_bytes` of texts, but str and bytes, which nobody can change, are given as they are."""
     for number, text in enumerate(texts):
-        yield text if type(text) is str or type(text) is bytes else _to_bytes(text, what, number)
+        yield text if type(text) is str or type(text) is bytes else _to_bytes(text, "text", number)
 
 
 def _to_bytes(text: Text, what: str, number: int) -> bytes:
