@@ -13,6 +13,7 @@ import nbbpe
 from nbbpe.sources import find_inputs
 from nbbpe.text.pattern import NAMED, get_pattern
 from nbbpe.training import counters, forecast
+from nbbpe.training.counters import WordRules, make_counter
 
 pytestmark = pytest.mark.usefixtures("quiet")
 LINES = re.compile(
@@ -28,7 +29,7 @@ def every_run_is_long(sizes):
 
 
 def guessed(path, n_tokens=None, most_bytes=None) -> forecast.Forecast | None:
-    return forecast.forecast(find_inputs(path, None, "raise"), NAMED["gpt2"], [], 2, n_tokens, most_bytes)
+    return forecast.forecast(find_inputs(path, None, "raise"), WordRules(NAMED["gpt2"]), 2, n_tokens, most_bytes)
 
 
 @pytest.mark.usefixtures("every_run_is_long")
@@ -66,8 +67,8 @@ def test_a_line_before_and_one_after_where_progress_is_shown(tmp_path, capfd):
 def test_superwords_are_forecast_with_both_of_their_stages(tmp_path, capfd, monkeypatch):
     asked = []
 
-    def forecast_of(inputs, pattern, *how):
-        asked.append(pattern.regex)
+    def forecast_of(inputs, rules, *how):
+        asked.append(rules.pattern.regex)
         return forecast.Forecast(2 * 10**9, 1000 * len(asked), 60.0, len(asked) * 10**9)
 
     monkeypatch.setattr(forecast, "forecast", forecast_of)
@@ -78,6 +79,16 @@ def test_superwords_are_forecast_with_both_of_their_stages(tmp_path, capfd, monk
     assert expected in capfd.readouterr().err
     assert len(asked) == 2
     assert "{1,8}|" in asked[1]
+
+
+@pytest.mark.usefixtures("every_run_is_long")
+@pytest.mark.parametrize("split_with", ["regex", "compiled"])
+def test_a_sample_is_split_as_the_run_splits(tmp_path, monkeypatch, split_with):
+    of_samples = []
+    monkeypatch.setattr(forecast, "make_counter", lambda rules: of_samples.append(rules.by_regex) or make_counter(rules))
+    (tmp_path / "a.txt").write_text("the cat sat on the mat, " * 1000)
+    nbbpe.train(tmp_path / "a.txt", 262, progress=True, split_with=split_with)
+    assert set(of_samples) == {split_with == "regex"}
 
 
 class Gone(io.StringIO):
@@ -112,7 +123,8 @@ def test_no_more_than_a_sample_is_split_by_regex(tmp_path, sizes, monkeypatch):
     monkeypatch.setattr(counters.RegexCounter, "count", counts)
     (tmp_path / "a.txt").write_text("the cat sat<|endoftext|>" * 40_000)
     inputs = find_inputs(tmp_path / "a.txt", None, "raise")
-    assert forecast.forecast(inputs, get_pattern(r"(?<=a)t|.+?"), [b"<|endoftext|>"], 2, 300, None).n_words > 0
+    rules = WordRules(get_pattern(r"(?<=a)t|.+?"), [b"<|endoftext|>"])
+    assert forecast.forecast(inputs, rules, 2, 300, None).n_words > 0
     assert 8 * 900 < sum(counted) < 8 * 3000
 
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from ..sources import Input
 from ..text.chunks import CutRules
-from ..text.pattern import Pattern
 from .counters import WordRules, make_counter
 from .merges import n_bytes_needed
 from .parallel_counting import count_documents, workers_that_pay
@@ -53,12 +52,7 @@ class Forecast(NamedTuple):
 
 
 def forecast(
-    inputs: Sequence[Input],
-    pattern: Pattern,
-    special_tokens: Sequence[bytes],
-    n_workers: int,
-    n_tokens: int | None,
-    most_bytes: int | None,
+    inputs: Sequence[Input], rules: WordRules, n_workers: int, n_tokens: int | None, most_bytes: int | None
 ) -> Forecast | None:
     """The estimate for counting inputs and learning so many tokens; None for a short run, or if sizes are not known.
 
@@ -72,17 +66,18 @@ def forecast(
     n_bytes = sum(size or 0 for size in sizes)
     if n_bytes < MIN_BYTES or None in sizes or any(each.path() is None for each in inputs):
         return None
-    rules = CutRules(pattern, special_tokens)
-    parts = [part for each in inputs for part in each.cut(max(n_bytes // (8 * _N_PLACES), 1), rules)]
+    cut_rules = CutRules(rules.pattern, rules.special_tokens)
+    parts = [part for each in inputs for part in each.cut(max(n_bytes // (8 * _N_PLACES), 1), cut_rules)]
     places = [parts[i * len(parts) // _N_PLACES] for i in range(min(_N_PLACES, len(parts)))]
     if len(places) < 2:
         return None
-    count_documents([b"warm up"], pattern, special_tokens, lambda n_read: None)  # compiling is not part of the rate
+    # Compiling is not part of the rate.
+    count_documents([b"warm up"], rules.pattern, rules.special_tokens, lambda n_read: None)
     began = time.process_time()
     halves: list[WordCounts] = []
     n_sampled = 0
     for first in 0, 1:
-        counter = make_counter(WordRules(pattern, special_tokens, "skip"))
+        counter = make_counter(rules._replace(on_error="skip"))
         for part in places[first::2]:
             n_read = 0
             with closing(counter.run(part)) as results:  # type: ignore[type-var]

@@ -42,12 +42,11 @@ class CountedText(Supply):
             return print_no_outcome
         from ..training import forecast
 
-        separators = [token.encode() for token in self.special_tokens]
-        how = separators, options.n_workers, n_tokens, options.memory_limit
-        expected = forecast.forecast(self._inputs, self.split, *how)
+        how = options.n_workers, n_tokens, options.memory_limit
+        expected = forecast.forecast(self._inputs, self._word_rules(self.split), *how)
         if expected is None:
             return print_no_outcome
-        if then is not None and (again := forecast.forecast(self._inputs, then, *how)) is not None:
+        if then is not None and (again := forecast.forecast(self._inputs, self._word_rules(then), *how)) is not None:
             expected = expected.followed_by(again)
         say(str(expected))
         began = time.perf_counter()
