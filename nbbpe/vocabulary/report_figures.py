@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from ..encoding.pretoken_ids import pretoken_ids
 from ..model.model import Model
-from ..sources import Input
+from ..sources import Input, warn_of_skipped
 from ..text.scripts import WITHOUT_LETTERS, script_of
 from ..text.utf8 import to_text
+from ..training.gathering import Gathering, Limit
 from ..training.learning_options import LearningOptions
 from ..training.word_counts import WordCounts
 from ..training.word_table import WordTable
-from ..words.source_words import count_words
+from ..words.source_words import gather_words
 from .extension import extend_by_words
 from .frequencies import check_gaps, merge_counts, unreachable
 from .reduction import first_made, truncate
@@ -151,8 +152,10 @@ def report_figures(
     table = model.merge_table()
     counted = {}
     for name, inputs in texts.items():
-        words = count_words(model, inputs, n_workers, report, on_error)
-        counted[name] = _count(words, table, labels)
+        gathering = Gathering(Limit())
+        gather_words(gathering, model, inputs, n_workers, report, on_error)
+        warn_of_skipped(gathering.skipped)
+        counted[name] = _count(gathering.finish().in_memory(), table, labels)
     if not any(len(each.words.counts) for each in counted.values()):
         raise ValueError("no text to report on: the sources are empty, or hold nothing but special tokens")
     names = list(labels)

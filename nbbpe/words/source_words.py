@@ -9,21 +9,10 @@ import numpy as np
 from ..encoding.new_encoder import new_encoder
 from ..encoding.special_choice import pack_special_tokens
 from ..model.model import Model
-from ..sources import NO_ID, Input, Tally, warn_of_skipped
+from ..sources import NO_ID, Input, Tally
 from ..text.chunks import CutRules
 from ..training.counters import WordRules, make_counter
-from ..training.gathering import Gathering, Limit, gather_inputs
-from ..training.word_counts import WordCounts
-
-
-def count_words(
-    model: Model, inputs: Sequence[Input], n_workers: int, report: Callable[[int], None], on_error: str
-) -> WordCounts:
-    """The words of a source, in memory; one warning says which malformed records were skipped. See `gather_words`."""
-    gathering = Gathering(Limit())
-    gather_words(gathering, model, inputs, n_workers, report, on_error)
-    warn_of_skipped(gathering.skipped)
-    return gathering.finish().in_memory()
+from ..training.gathering import Gathering, gather_inputs
 
 
 def gather_words(
@@ -32,7 +21,7 @@ def gather_words(
     inputs: Sequence[Input],
     n_workers: int,
     report: Callable[[int], None],
-    on_error: str = "raise",
+    on_error: str,
     by_regex: bool = False,
 ) -> None:
     """Count the words of a source. Special tokens are not words, and no word reaches across one, in records neither.
