@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..model.model import Model
 from ..text.normalization import FORMS, is_normal
-from ..text.preparation import Preparation, Progress, Rule, can_be_cut, last_cut
+from ..text.preparation import Preparation, Rule, TextState, can_be_cut, last_cut
 from ..text.rewriting import Rewrite, RewritingReader, rewritten_window
 from ..text.utf8 import Data, to_bytes
 from ..text.windows import Window, Windows, concatenated
@@ -100,4 +100,4 @@ class PreparedEncoder(RewritingEncoder):
 
     def _rewrite(self, later: SpecialTokens) -> Rewrite:
         """The preparation of a text from its beginning on."""
-        return partial(self._preparation.prepared, later=later, progress=Progress())
+        return partial(self._preparation.prepared, later=later, state=TextState())

@@ -55,8 +55,8 @@ class _Row(NamedTuple):
 
 
 @dataclass
-class Progress:
-    """The progress in a text that comes in parts.
+class TextState:
+    """What one part of a text that comes in parts leaves for the next.
 
     begun    : the steps of the normalizer that have seen the beginning of the present stretch
     prefixed : whether the present stretch between tokens of both turns has its space in front, or begins with one
@@ -86,14 +86,14 @@ class Preparation:
     cutter: Cutter | None = None
 
     def prepared(
-        self, text: bytes, rows: NDArray[np.int64], later: SpecialTokens, progress: Progress
+        self, text: bytes, rows: NDArray[np.int64], later: SpecialTokens, state: TextState
     ) -> tuple[bytes, NDArray[np.int64]]:
         """A part of a text, prepared for splitting, and its breaks.
 
         rows  : int64[n, 3], the special tokens found in the original text, and the breaks between documents
         later : the tokens to look for in normalized text
         """
-        data, found = self._normalized(text, self._ruled(text, _as_rows(rows, text)), progress)
+        data, found = self._normalized(text, self._ruled(text, _as_rows(rows, text)), state)
         if later.longest:
             window = padded(data)
             new = find_breaks(window, 0, len(data), len(data), later)
@@ -102,11 +102,11 @@ class Preparation:
         if self.cutter is not None:
             return _cut(data, found, self.cutter, self.prefix_space)
         if self.prefix_space:
-            data, found = _with_spaces(data, found, progress)
+            data, found = _with_spaces(data, found, state)
         breaks = np.array([row[:3] for row in found], dtype=np.int64).reshape(-1, 3)
         return data, breaks
 
-    def _normalized(self, text: bytes, rows: list[_Row], progress: Progress) -> tuple[bytes, list[_Row]]:
+    def _normalized(self, text: bytes, rows: list[_Row], state: TextState) -> tuple[bytes, list[_Row]]:
         """The stretches between rows, normalized; one byte replaces the text of each row."""
         parts: list[bytes] = []
         found: list[_Row] = []
@@ -114,18 +114,18 @@ class Preparation:
         for row in [*rows, _Row(len(text), len(text), 0, False)]:
             if row.start > done:
                 stretch = text[done : row.start]
-                self._check(stretch, progress.n_bytes + done - of_document)
-                parts.append(self.chain.apply(to_text(stretch), progress.begun).encode(errors="surrogateescape"))
+                self._check(stretch, state.n_bytes + done - of_document)
+                parts.append(self.chain.apply(to_text(stretch), state.begun).encode(errors="surrogateescape"))
                 n_bytes += len(parts[-1])
             done = row.end
             if len(found) < len(rows):
                 parts.append(SEPARATOR)
                 found.append(row._replace(start=n_bytes, end=n_bytes + 1))
                 n_bytes += 1
-                progress.begun.clear()
+                state.begun.clear()
                 if row.is_border:
-                    of_document, progress.n_bytes = row.end, 0
-        progress.n_bytes += len(text) - of_document
+                    of_document, state.n_bytes = row.end, 0
+        state.n_bytes += len(text) - of_document
         return b"".join(parts), found
 
     def has_all(self, text: bytes) -> bool:
@@ -184,22 +184,22 @@ def _as_rows(rows: NDArray[np.int64], text: bytes) -> list[_Row]:
     return [_Row(start, end, token_id, token_id < 0 or text[start] == separator) for start, end, token_id in rows.tolist()]
 
 
-def _with_spaces(data: bytes, rows: list[_Row], progress: Progress) -> tuple[bytes, list[_Row]]:
+def _with_spaces(data: bytes, rows: list[_Row], state: TextState) -> tuple[bytes, list[_Row]]:
     """The same with a space in front of each stretch that has none."""
     parts: list[bytes] = []
     found: list[_Row] = []
     done = added = 0
     for row in [*rows, _Row(len(data), len(data), 0, False)]:
         if row.start > done:
-            if not progress.prefixed and data[done : done + 1] != b" ":
+            if not state.prefixed and data[done : done + 1] != b" ":
                 parts.append(b" ")
                 added += 1
             parts.append(data[done : row.start])
-            progress.prefixed = True
+            state.prefixed = True
         if len(found) < len(rows):
             parts.append(data[row.start : row.end])
             found.append(row._replace(start=row.start + added, end=row.end + added))
-            progress.prefixed = False
+            state.prefixed = False
         done = row.end
     return b"".join(parts), found
 
