@@ -8,7 +8,7 @@ from ..encoding.decoder import Decoder
 from ..encoding.offsets import OffsetFinder
 from ..encoding.special_choice import Choice
 from ..formats.spelling import token_of
-from ..model.post_processor import read_trimming, read_types
+from ..model.post_processor import read_templates, read_trimming, read_types
 from ..model.special_tokens import find_overlap
 from ..system.lazy import lazy
 from ..tokenizer import Tokenizer
@@ -56,7 +56,8 @@ class Applied:
 
     @lazy
     def _frames(self) -> dict[tuple[bool, bool], Frame]:
-        templates, types = self.tokenizer._templates, read_types(self._model.extras.post_processor)
+        part = self._model.extras.post_processor
+        templates, types = read_templates(part), read_types(part)
         sides = (templates.single, types.single), (templates.pair, types.pair)
         return {
             (is_pair, has_ids): Frame(*sides[is_pair], is_pair, has_ids)
@@ -72,7 +73,7 @@ class Applied:
         if trimming is None or model.chain.steps or model.extras.prefix_space:
             return None
         stripping = [token for token, flags in model.extras.flags.items() if {"lstrip", "rstrip"} & set(flags)]
-        return OffsetFinder(model.packed, model.special, stripping, self.tokenizer._decoder, trimming)
+        return OffsetFinder(model.packed, model.special, stripping, Decoder(model.vocab), trimming)
 
     def spelled(self, ids: list[int]) -> list[str] | None:
         """The tokens of ids as tokenizers shows them; None if it shows the text that was found for one of them."""
