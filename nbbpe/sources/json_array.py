@@ -27,7 +27,7 @@ _SPACE = " \t\n\r"
 _LONGEST_WORD = 16  # characters, or more: of -Infinity, and of an escape
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JsonFilePart(Part):
     """All records of a file, of an array or in lines; see Part."""
 

@@ -36,7 +36,7 @@ _parse = json.JSONDecoder(parse_int=float).decode
 _KINDS = {dict: "an object", list: "an array", str: "a string", float: "a number", bool: "a boolean", type(None): "null"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JsonPart(Part):
     """Lines of a file, with their newlines; see Part."""
 
@@ -56,7 +56,7 @@ class JsonPart(Part):
             yield Records(self, stream, specials, separator, tally)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JsonChunk(Part):
     """Lines of a compressed file that several threads read; see Part. It cannot be sent to another process."""
 

@@ -34,7 +34,7 @@ class RowGroup(NamedTuple):
     n_text: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RowsPart(Part):
     """Some row groups of a file, side by side; see Part."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..text.chunks import CutRules
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TextPart(Part):
     """A part of a file of plain text; see Part."""
 

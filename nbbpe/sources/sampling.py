@@ -78,7 +78,7 @@ class SampledInput(Input):
         return [SampledPart(TextPart(file, compression, WHOLE, True), self._sample, tuple(rules.special_tokens))]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SampledPart(Part):
     """The documents of a part that are in a sample; see Part.
 
@@ -103,7 +103,7 @@ class SampledPart(Part):
             yield DocumentReader(filter(self.sample.has, _documents(windows)), specials, separator)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LinesPart(Part):
     """A file of plain text whose documents are its lines, newlines included; see Part."""
 
