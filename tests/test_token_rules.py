@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import naive
 import numpy as np
 import pytest
@@ -273,6 +275,7 @@ def test_seeds_that_cannot_be_are_refused_before_words_are_counted():
         ({"forbidden": 3}, TypeError, "forbidden must be a regex, a function or a list of these, not 3"),
         ({"forbidden": [3]}, TypeError, "forbidden must be a regex, a function or a list of these, not 3"),
         ({"forbidden": "("}, ValueError, r"`regex` does not take '\('"),
+        ({"forbidden": "(" * 5000 + ")" * 5000}, ValueError, r"forbidden has '\(\(.*, too complex for `regex` \(Recurs"),
     ],
 )
 def test_invalid_rules_are_refused(arguments, error, message):
@@ -302,3 +305,18 @@ def test_a_regex_that_matches_an_empty_text_may_forbid_few_tokens():
     assert merges
     assert not any((left + right).isspace() for left, right in merges)
     assert any((left + right).isspace() for left, right in nbbpe.train(documents=[text], vocab_size=270).merges)
+
+
+@pytest.mark.parametrize("kind", [str, str.encode])
+@pytest.mark.parametrize(
+    ("forbidden", "seconds", "message"),
+    [
+        ("(?R)a", 60.0, "'(?R)a', which calls itself without end"),
+        ("^(a|a|aa)+c", 0.1, "'^(a|a|aa)+c', which takes too long"),
+    ],
+)
+def test_a_regex_that_forbids_tokens_and_does_not_end_is_named(sizes, kind, forbidden, seconds, message):
+    sizes(splitting=seconds)
+    rules = nbbpe.TokenRules(forbidden=kind(forbidden))
+    with pytest.raises(ValueError, match=rf"forbidden has b?{re.escape(message)}.* in the token b'a+'"):
+        nbbpe.train(documents=["a" * 4096], vocab_size=268, rules=rules)

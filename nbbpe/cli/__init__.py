@@ -101,6 +101,7 @@ _OPTIONS = {
     "say it with pattern=, and special_tokens= if": "say it with --pattern, and --special if",
     "pattern= is": "--pattern is",
     "weights has": "--weight has",
+    "forbidden has": "--forbid has",
     "field='": "--field '",
     "encode the text with Tokenizer.encode_file, or pass dtype (np.uint16 for a": "pass --dtype (uint16 for a",
     "the argument dtype says": "--dtype says",

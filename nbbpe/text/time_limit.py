@@ -9,6 +9,6 @@ BASE_SECONDS = 5.0
 _SECONDS_PER_CHARACTER = 20e-6
 
 
-def seconds_for(text: str) -> float:
+def seconds_for(text: str | bytes) -> float:
     """The limit for a document, or a part of one."""
     return BASE_SECONDS + len(text) * _SECONDS_PER_CHARACTER

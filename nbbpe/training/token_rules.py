@@ -7,8 +7,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ..kernels.training import token_limits
+from ..system.excerpt import shown
 from ..system.integers import check_positive
 from ..system.lazy import imported_on_use
+from ..text.time_limit import seconds_for
 from ..text.utf8 import each_to_bytes, to_text
 
 regex: Any = imported_on_use("regex")  # most training needs no rule with one
@@ -153,7 +155,7 @@ def _name(item: bytes | Callable[[bytes], bool]) -> str:
 def _predicate(item: Forbidden) -> Callable[[bytes], Any]:
     """A function that says whether a token is forbidden. A regex of str searches its text, and one of bytes its bytes.
 
-    Raises ValueError for what `regex` does not take.
+    Raises ValueError for what `regex` does not take; the function does for a regex that would take any time or memory.
 
     >>> bool(_predicate("é$")("thé".encode())), bool(_predicate(rb"\\xff")(b"the"))
     (True, False)
@@ -166,4 +168,17 @@ def _predicate(item: Forbidden) -> Callable[[bytes], Any]:
         search = regex.compile(item).search
     except regex.error as error:
         raise ValueError(f"`regex` does not take {item!r}: {error}") from None
-    return search if isinstance(item, bytes) else lambda token: search(to_text(token))
+    except Exception as error:  # RecursionError of nested groups, and any other error
+        raise ValueError(f"forbidden has {shown(item)}, too complex for `regex` ({type(error).__name__})") from None
+
+    def is_forbidden(token: bytes) -> Any:
+        text = token if isinstance(item, bytes) else to_text(token)
+        try:
+            return search(text, timeout=seconds_for(text))
+        except TimeoutError:
+            why = "takes too long: it tries more and more ways to match (backtracking), and was given up"
+        except MemoryError:
+            why = "calls itself without end, or more often than `regex` has memory for,"
+        raise ValueError(f"forbidden has {shown(item)}, which {why} in the token {shown(token)}")
+
+    return is_forbidden
