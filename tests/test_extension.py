@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import warnings
 from collections import Counter
 from fractions import Fraction
@@ -476,6 +477,18 @@ def test_counts_of_text_that_would_be_changed_are_warned_of(tmp_path, options):
         assert tok.extend(counts=counts, vocab_size=257).merges == [(b"t", b"h")]
 
 
+@pytest.mark.parametrize(("ours", "theirs"), [([], ["<s>"]), (["<s>"], []), (["<s>"], ["<t>"])])
+def test_counts_with_other_special_tokens_are_refused(ours, theirs):
+    pytest.importorskip("pyarrow")
+    start = nbbpe.train(documents=["the the"], vocab_size=257 + len(ours), special_tokens=ours)
+    counts = nbbpe.count_words(documents=["the<s>the"], special_tokens=theirs)
+    said = re.escape(f"with the special tokens {theirs}, and the tokenizer has {ours}: count the text with its own, or")
+    with pytest.raises(ValueError, match=said):
+        start.extend(counts=counts, vocab_size=260)
+    with pytest.raises(ValueError, match=said):
+        nbbpe.train(counts=counts, vocab_size=260, start=start)
+
+
 def test_counts_are_gone_on_from_to_the_same_result():
     pytest.importorskip("pyarrow")
     text = "the cat sat on the mat with the hat, and that is that " * 4
@@ -484,5 +497,5 @@ def test_counts_are_gone_on_from_to_the_same_result():
     start = nbbpe.train(counts=counts, vocab_size=280)
     assert nbbpe.train(counts=counts, vocab_size=300, start=start).merges == whole.merges
     assert start.extend(counts=counts, vocab_size=300).merges == whole.merges
-    with pytest.raises(ValueError, match="pattern"):
+    with pytest.raises(ValueError, match="the pattern 'cl100k', and that of the tokenizer is 'gpt2'"):
         start.extend(counts=nbbpe.count_words(documents=[text], pattern="cl100k"), vocab_size=300)

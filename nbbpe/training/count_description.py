@@ -69,13 +69,17 @@ def read_description(name: str, metadata: Mapping[bytes, bytes] | None) -> Descr
 
 
 def common_description(
-    tables: Sequence[tuple[str, Mapping[bytes, bytes] | None]], pattern: Pattern | None, special_tokens: Sequence[str]
+    tables: Sequence[tuple[str, Mapping[bytes, bytes] | None]],
+    pattern: Pattern | None,
+    special_tokens: Sequence[str],
+    is_tokenizers: bool = False,
 ) -> tuple[Description, list[int]]:
     """The description that all tables have in common, and the denominator of each.
 
     tables         : the name of each, and the metadata of its schema
     pattern        : the user's argument, None for none
     special_tokens : the user's argument, empty for none
+    is_tokenizers  : whether both are those of the tokenizer that is to learn more tokens, which may have no special tokens
 
     Raises ValueError if tables differ from each other or from the user's arguments, or if neither says how text was split.
     """
@@ -89,24 +93,27 @@ def common_description(
                 "metadata (a GROUP BY may lose these): say it with pattern=, and special_tokens= if there were any"
             )
         pattern = known[0][1].pattern
-        said = f"{known[0][0]!r}"
+        said, error = f"{known[0][0]!r}", ValueError
     else:
-        said = "pattern="
+        said, error = "that of the tokenizer" if is_tokenizers else "pattern=", WrongArgument
     for name, each in known:
         if each.pattern.regexes != pattern.regexes:
-            raise (WrongArgument if said == "pattern=" else ValueError)(
+            raise error(
                 f"{name!r} was counted with the pattern {shown(each.pattern.spelling)}, and {said} is "
                 f"{shown(pattern.spelling)}: words of different patterns cannot be added up"
             )
     specials = list(special_tokens)
-    said = "special_tokens="
-    if not specials and known:
-        specials, said = known[0][1].special_tokens, f"{known[0][0]!r}"
+    said, error = "the tokenizer" if is_tokenizers else "special_tokens=", WrongArgument
+    if not specials and known and not is_tokenizers:
+        specials, said, error = known[0][1].special_tokens, f"{known[0][0]!r}", ValueError
     for name, each in known:
         if set(each.special_tokens) != set(specials):
-            raise (WrongArgument if said == "special_tokens=" else ValueError)(
+            so = "such words cannot be added up"
+            if is_tokenizers:
+                so = "count the text with its own, or give it those first (Tokenizer.with_special_tokens)"
+            raise error(
                 f"{name!r} was counted with the special tokens {shown(each.special_tokens)}, and {said} has "
-                f"{shown(specials)}: such words cannot be added up"
+                f"{shown(specials)}: {so}"
             )
     versions = {each.regex_version for _, each in known}
     if len(versions) > 1:

@@ -19,11 +19,17 @@ from .supply import Supply
 class CountedTables(Supply):
     """Tables of counts, opened. Raises what `open_counts`, `common_description` and `check_weights` raise.
 
-    pattern : the user's argument, None for none
+    pattern       : the user's argument, None for none
+    is_tokenizers : see `common_description`
     """
 
     def __init__(
-        self, corpus: Corpus, options: CountingOptions, pattern: Pattern | None, special_tokens: Sequence[str]
+        self,
+        corpus: Corpus,
+        options: CountingOptions,
+        pattern: Pattern | None,
+        special_tokens: Sequence[str],
+        is_tokenizers: bool,
     ) -> None:
         counts, weights = corpus.counts, corpus.weights
         is_list = isinstance(counts, (list, tuple))
@@ -34,7 +40,7 @@ class CountedTables(Supply):
         opened = [open_counts(item, f"counts[{number}]" if is_list else "counts") for number, item in enumerate(items)]
         tables = [(table, weight) for some, weight in zip(opened, said, strict=True) for table in some]
         description, denominators = common_description(
-            [(table.name, table.metadata) for table, _ in tables], pattern, special_tokens
+            [(table.name, table.metadata) for table, _ in tables], pattern, special_tokens, is_tokenizers
         )
         exact = [weight / denominator for (_, weight), denominator in zip(tables, denominators, strict=True)]
         factors, denominator = whole_factors(exact)

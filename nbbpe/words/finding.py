@@ -26,7 +26,7 @@ def find_supply(
     """The words of a corpus.
 
     pattern : the user's argument, None for none (tables of counts record their pattern)
-    model   : the tokenizer's model, which may prepare text before it is split
+    model   : the model of the tokenizer that is to learn more tokens, which may prepare text before it is split
     """
     source = corpus.source
     if corpus.counts is not None:
@@ -38,7 +38,7 @@ def find_supply(
             )
         from .counted_tables import CountedTables
 
-        return CountedTables(corpus, options, pattern, special_tokens)
+        return CountedTables(corpus, options, pattern, special_tokens, is_tokenizers=model is not None)
     assert pattern is not None
     if isinstance(source, Mixture) and corpus.documents is None:
         if corpus.weights is not None:
