@@ -100,6 +100,7 @@ _OPTIONS = {
     "special_tokens= has": "--special has",
     "say it with pattern=, and special_tokens= if": "say it with --pattern, and --special if",
     "pattern= is": "--pattern is",
+    "(workers= or num_threads=)": "(--workers)",
     "weights has": "--weight has",
     "forbidden has": "--forbid has",
     "field='": "--field '",

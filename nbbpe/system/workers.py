@@ -166,6 +166,8 @@ def _run_in_threads(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers
                             waiting = []
                             sent = time.monotonic()
             results.put([*waiting, (None, job.finish())])
+        except MemoryError as error:
+            results.put([*waiting, (None, _out_of_memory("thread", error, "use fewer of them (workers= or num_threads=)"))])
         except BaseException as error:
             results.put([*waiting, (None, error)])
 
@@ -421,11 +423,16 @@ def _end_with_parent(parent: int) -> None:
 def _sendable(error: BaseException) -> BaseException:
     """The error itself if it can be pickled, else a WorkerError with the same message; what lacks memory says who does."""
     if isinstance(error, MemoryError):
-        said = f" ({error})" if str(error) else ""
-        return MemoryError(f"a worker process ran out of memory{said}; use fewer workers")
+        return _out_of_memory("process", error, "use fewer workers")
     try:
         if type(pickle.loads(pickle.dumps(error))) is type(error):
             return error
     except Exception:
         pass
     return WorkerError(f"{type(error).__name__}: {error}")
+
+
+def _out_of_memory(what: str, error: MemoryError, what_to_do: str) -> MemoryError:
+    """The error of a worker that lacks memory."""
+    said = f" ({error})" if str(error) else ""
+    return MemoryError(f"a worker {what} ran out of memory{said}; {what_to_do}")
