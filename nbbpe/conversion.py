@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from .formats import gpt2
 from .formats.recognise import read_model, recognised
-from .system.paths import Path
+from .system.paths import Path, absolute
 from .system.wrong_argument import WrongArgument
 from .text.pattern import PatternLike
 from .tokenizer import Tokenizer
@@ -94,7 +94,7 @@ class Format(NamedTuple):
 def _made(folder: str) -> Iterator[None]:
     """A context in which a folder exists; the folders made for it are removed again after an error."""
     missing = []
-    path = os.path.abspath(folder)
+    path = os.path.abspath(absolute(folder))
     while not os.path.exists(path):
         missing.append(path)
         path = os.path.dirname(path)

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from .system.paths import absolute
+
 
 class Warmup(NamedTuple):
     """What `warmup` did.
@@ -53,11 +55,8 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: str | Iterable[str] 
     from .kernels.compiler import kernel_files, plain, target
     from .kernels.compiler.trusted_folders import PrivateFolder
 
-    into = None if into is None else os.fsdecode(into)
-    if into == "":
-        raise FileNotFoundError("'' is not the name of a folder to store kernels in")
     began = time.perf_counter()
-    folder = None if into is None else os.path.abspath(into)
+    folder = None if into is None else os.path.abspath(absolute(into))
     if folder is not None:
         _check_writable(folder)
     wanted = [cpu] if isinstance(cpu, str) else cpu

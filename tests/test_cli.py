@@ -758,7 +758,7 @@ def test_help_names_all_commands(run):
         (["extend", "tok", "text.txt", "--vocab-size", "900", "-o", ""], ["'' is not the name of a file or folder"]),
         (["decode", "empty.txt", "-t", "tok", "-o", ""], ["'' is not the name of a file or folder"]),
         (["decode", "", "-t", "tok"], ["'': No such file"]),
-        (["warmup", "--into", ""], ["'' is not the name of a folder"]),
+        (["warmup", "--into", ""], ["'' is not the name of a file or folder"]),
         (["count", "-", "text.txt", "-", "-t", "tok"], ["`-` can be given once"]),
         (["inspect", "--pattern", "gpt2", "--draw", "x.png"], ["--draw 'x.png' must end in .svg"]),
         (["inspect", "--pattern", "gpt2", "--draw", ""], ["--draw '' must end in .svg"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import sys
@@ -275,6 +276,39 @@ def test_a_working_folder_that_is_gone_does_not_matter_to_whole_paths(tmp_path, 
         os.chdir(tmp_path)
     assert found[0].fingerprint == small.fingerprint
     assert len(found[1]) == n_ids
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder that is in use cannot be removed")
+def test_a_working_folder_that_is_gone_is_named_where_a_path_needs_it(tmp_path, monkeypatch, small, capsys):
+    small.save(tmp_path / "saved")
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    said = "starts from the working folder, which has been removed"
+    try:
+        for write in (
+            lambda: small.encode_file(documents=["a b"], output_path="ids.bin"),
+            lambda: small.save("ids.bin"),
+            lambda: small.to_hf("ids.bin"),
+            lambda: small.save_gpt2("ids.bin", "merges.txt"),
+            lambda: small.report("ids.bin", on={"text": iter(["a b"])}),
+            lambda: nbbpe.TokenFile("ids.bin"),
+            lambda: nbbpe.warmup("ids.bin"),
+        ):
+            with pytest.raises(FileNotFoundError, match=f"^'ids.bin' {said}: "):
+                write()
+        for target in "a.json", "a.tiktoken", "folder":
+            assert cli.main(["convert", str(tmp_path / "saved"), target]) == cli.EXIT_USAGE
+            assert f"' {said}" in capsys.readouterr().err
+    finally:
+        os.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["", "a\0b.bin"])
+def test_a_name_that_cannot_be_is_told(small, name):
+    for use in nbbpe.TokenFile, small.to_hf, small.save, small.save_tiktoken:
+        with pytest.raises(FileNotFoundError, match=f"^{re.escape(repr(name))} is not the name of a file or folder"):
+            use(name)
 
 
 def test_what_is_written_takes_a_path_as_bytes(tmp_path, small):

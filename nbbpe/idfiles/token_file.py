@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..system.excerpt import cut, shown
 from ..system.integers import check_integer
-from ..system.paths import Path, check_mappable
+from ..system.paths import Path, absolute, check_mappable
 from ..system.wrong_argument import WrongArgument
 from .checksum import checksum, concatenated
 from .document_ends import checked_ends, map_ends
@@ -88,7 +88,7 @@ class TokenFile:
     ) -> None:
         if tokenizer is not None and not hasattr(tokenizer, "fingerprint"):
             raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load) or None, not {tokenizer!r:.100}")
-        self.path = os.path.abspath(os.fsdecode(path))
+        self.path = os.path.abspath(absolute(path))
         self._given_dtype = None if dtype is None else _id_dtype(dtype)
         about = self._open()
         self.vocab_size: int | None = about["vocab_size"] if about else None

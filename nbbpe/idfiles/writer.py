@@ -23,7 +23,7 @@ from ..system.executors import check_executor
 from ..system.lazy import imported_on_use
 from ..system.links import target_of
 from ..system.part_joiner import Joiner
-from ..system.paths import Path, check_not_read
+from ..system.paths import Path, absolute, check_not_read
 from ..system.progress import Progress, ProgressOption
 from ..system.scratch import scratch_folder
 from ..system.workers import check_workers, run_jobs
@@ -119,8 +119,7 @@ def encode_file(
     suffix = os.path.splitext(output_path)[1]
     if suffix not in (".bin", ".npy"):
         raise ValueError(f"output_path must be a name that ends in .bin (raw ids) or .npy, not {output_path!r}")
-    if not os.path.isabs(output_path):  # documents may come from code that changes the working folder
-        output_path = os.path.join(os.getcwd(), output_path)
+    output_path = absolute(output_path)  # documents may come from code that changes the working folder
     if not isinstance(resume, bool):
         raise TypeError(f"resume must be True or False, not {resume!r}")
     n_workers = check_workers(workers)

@@ -6,14 +6,14 @@ import errno
 import os
 import stat
 
-from .paths import Path
+from .paths import Path, absolute
 
 _MAX_LINKS = 40  # in one path, as on Linux; more are a circle
 
 
 def is_device(path: Path) -> bool:
     """Whether a path is a device, a pipe or a socket, which is written to and must never be replaced."""
-    name = os.path.abspath(os.fsdecode(path))
+    name = os.path.abspath(absolute(path))
     # A name in /dev may be a symlink to a file, as /dev/stdout is after `> file`, and must not be replaced either.
     if os.path.dirname(name) in ("/dev", "/dev/fd"):
         return True
@@ -28,18 +28,15 @@ def target_of(path: Path) -> str:
     """The path that writing to a name would write to: symlinks are followed, whether the target exists yet or not.
 
     The path that is returned has no symlink in it, so that what was checked is what is written. Raises PermissionError
-    for a link that another user may have made (see `_check_trusted`), FileNotFoundError for an empty name, which would be
-    the working folder, and for one with a NUL, and OSError for a circle of links.
+    for a link that another user may have made (see `_check_trusted`), what `absolute` raises, and OSError for a circle of
+    links.
     """
     shown = os.fsdecode(path)
-    if not shown or "\0" in shown:
-        raise FileNotFoundError(f"{shown!r} is not the name of a file or folder")
     if not hasattr(os, "geteuid"):  # Windows, where only administrators make symlinks
-        name = os.path.abspath(shown)
+        name = os.path.abspath(absolute(shown))
         return os.path.realpath(name) if os.path.islink(name) else name
     done = os.sep
-    # The working folder may be gone, and does not matter to a whole path.
-    left = _parts(shown if os.path.isabs(shown) else os.path.join(os.getcwd(), shown))
+    left = _parts(absolute(shown))
     n_links = 0
     while left:
         part = left.pop()

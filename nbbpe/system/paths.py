@@ -11,6 +11,24 @@ from .wrong_argument import WrongArgument
 Path = str | os.PathLike[str]
 
 
+def absolute(path: Path) -> str:
+    """A path from the root on; symlinks, and `..` after them, stay as they are.
+
+    Raises FileNotFoundError for an empty name, which would be the working folder, for one with a NUL, and for one that
+    starts from a working folder which has been removed.
+    """
+    name = os.fsdecode(path)
+    if not name or "\0" in name:
+        raise FileNotFoundError(f"{name!r} is not the name of a file or folder")
+    try:
+        # A whole path needs no working folder.
+        return name if os.path.isabs(name) else os.path.join(os.getcwd(), name)
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"{name!r} starts from the working folder, which has been removed: change to another, or give the whole path"
+        ) from None
+
+
 def check_readable(path: Path) -> None:
     """Raise the OSError that reading a file would raise, before long work."""
     mode = os.stat(path).st_mode
