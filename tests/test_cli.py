@@ -1089,6 +1089,20 @@ def test_ids_as_text_are_read_a_piece_of_a_line_at_a_time(run, small, tmp_path, 
         assert_one_line_error(run("decode", path, "-t", "tok", "-o", tmp_path / "out"), 1, f"line {line}: '{wrong}")
 
 
+def test_a_system_without_a_temporary_folder_is_told_and_not_the_output(run, sizes, monkeypatch):
+    sizes(table_of_text=10**12)
+
+    def nowhere():  # as in a container where nothing can be written
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+    told = "nbbpe: error: No usable temporary directory found in ['/tmp']: set TMPDIR"
+    for source in ["-"], ["text.txt", "--memory-limit", "100MB"]:
+        with monkeypatch.context() as patch:  # pytest needs one, too
+            patch.setattr("tempfile.gettempdir", nowhere)
+            done = run("train", *source, "--vocab-size", 300, "-o", "new")
+        assert_one_line_error(done, 2, told)
+
+
 def test_where_stdin_cannot_be_copied_to_is_named(run, folder, monkeypatch):
     def blocks() -> Iterator[bytes]:
         yield b"text"

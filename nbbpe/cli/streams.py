@@ -17,6 +17,7 @@ from ..system.atomic_files import name_in_errors, whole_file
 from ..system.lazy import imported_on_use
 from ..system.links import is_device, target_of
 from ..system.paths import Path, check_mappable
+from ..system.scratch import temporary_folder
 from ..tokenizer import Tokenizer
 from . import COPIES
 
@@ -39,7 +40,7 @@ def as_path(source: str) -> Iterator[Path]:
     if source != STDIN:
         yield source if "://" in source else pathlib.Path(source)
         return
-    with tempfile.TemporaryDirectory(prefix="nbbpe-") as folder:
+    with tempfile.TemporaryDirectory(prefix="nbbpe-", dir=temporary_folder()) as folder:
         path = pathlib.Path(folder, "stdin")
         COPIES[repr(os.fspath(path))] = "stdin"
         try:

@@ -31,6 +31,15 @@ _OWNER = ".nbbpe-owner"
 _SUFFIX = ".partial"
 
 
+def temporary_folder() -> str:
+    """The folder for temporary files of the environment variable TMPDIR, or of the system. Raises FileNotFoundError where
+    none can be written to; it has no number, by which the error would be taken for that of an output."""
+    try:
+        return str(tempfile.gettempdir())
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{error.strerror}: set TMPDIR to a folder that can be written to") from None
+
+
 @contextmanager
 def scratch_folder(beside: Path) -> Iterator[str]:
     """A folder on the disk where a file of the name `beside` lies, removed with all that is in it whatever happens.

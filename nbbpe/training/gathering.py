@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -13,7 +12,7 @@ import numpy as np
 
 from ..sources import Input, Part, Skipped
 from ..system.excerpt import shown_count
-from ..system.scratch import scratch_folder
+from ..system.scratch import scratch_folder, temporary_folder
 from .counters import Counter, WordRules, make_counter
 from .executor_counting import count_on
 from .parallel_counting import run_counters, workers_that_pay
@@ -76,7 +75,7 @@ def limited(n_bytes: int | None, is_asked_for: bool, n_text: int | None) -> Iter
     with ExitStack() as stack:
         runs = None
         try:
-            runs = RunFolder(stack.enter_context(scratch_folder(os.path.join(tempfile.gettempdir(), "words"))))
+            runs = RunFolder(stack.enter_context(scratch_folder(os.path.join(temporary_folder(), "words"))))
         except OSError:
             if is_asked_for:
                 raise
