@@ -494,8 +494,9 @@ def test_bad_sizes_are_told_at_once(tmp_path, options, error, message):
         ({"world_size": 0}, ValueError, "world_size must be at least 1"),
         ({"world_size": 5}, ValueError, r"has 4 blocks of 4 ids, too few for a batch of 1 in each of 5 processes"),
         ({"batch_size": 5}, ValueError, r"use smaller ones, or drop_last=False"),
-        ({"seed": -1}, ValueError, "non-negative"),
-        ({"seed": 1.5}, TypeError, "SeedSequence"),
+        ({"seed": -1}, ValueError, "seed must be an integer from 0 on, a list of these, or None, not -1"),
+        ({"seed": 1.5}, TypeError, "seed must be an integer from 0 on, a list of these, or None, not 1.5"),
+        ({"seed": [1, "a"]}, ValueError, r"seed must be an integer .*, not \[1, 'a'\]"),
     ],
 )
 def test_a_bad_epoch_is_told_at_once(tmp_path, options, error, message):
@@ -504,7 +505,7 @@ def test_a_bad_epoch_is_told_at_once(tmp_path, options, error, message):
 
 
 def test_a_bad_generator_is_told_at_once(tmp_path):
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"rng must be a NumPy generator, or a seed: an integer from 0 on, .*, not 'seed'"):
         counting(tmp_path, 20).windows(4, "seed")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import itertools
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -32,6 +32,7 @@ _IDS_AT_ONCE = 1 << 22  # looked through for separators, or checked, in one step
 _DOCUMENTS_AT_ONCE = 1 << 12  # whose places are Python's integers, of 40 bytes each
 _MOST_HEADER = 1 << 16  # bytes of a .npy file before its ids: NumPy reads a header of 10,000 at most
 
+T = TypeVar("T")
 Batch = tuple[NDArray[np.int64], NDArray[np.int64]]
 # The ids of a file, the ends of its documents and its sidecar, if it has these.
 _Opened = tuple["np.memmap[Any, np.dtype[Any]]", NDArray[np.int64] | None, dict[str, Any] | None]
@@ -230,7 +231,7 @@ class TokenFile:
         """
         block_size = self._check_block(block_size)
         batch_size = check_integer("batch_size", batch_size, 1)
-        generator = np.random.default_rng(rng)
+        generator = _seeded(np.random.default_rng, rng, "rng", "a NumPy generator, or a seed: ")
 
         def batches() -> Iterator[Batch]:
             while True:
@@ -303,7 +304,8 @@ class TokenFile:
             mine = np.arange(rank, n_used, world_size)
         else:
             # NumPy may change how it shuffles, but never these raw numbers: processes agree whatever version each has.
-            mine = np.argsort(np.random.PCG64(seed).random_raw(n_blocks), kind="stable")[rank:n_used:world_size].copy()
+            raw = _seeded(np.random.PCG64, seed, "seed").random_raw(n_blocks)
+            mine = np.argsort(raw, kind="stable")[rank:n_used:world_size].copy()
         return (
             self._batch(mine[first : first + batch_size] * block_size, block_size)
             for first in range(start * batch_size, len(mine), batch_size)
@@ -322,6 +324,15 @@ class TokenFile:
                 "the id after it"
             )
         return size
+
+
+def _seeded(make: Callable[[Any], T], seed: Any, name: str, kind: str = "") -> T:
+    """What NumPy makes of the seed that an argument is. Raises TypeError or ValueError that names the argument."""
+    try:
+        return make(seed)
+    except (TypeError, ValueError) as error:
+        message = f"{name} must be {kind}an integer from 0 on, a list of these, or None, not {seed!r:.100}"
+        raise type(error)(message) from None
 
 
 def _id_dtype(dtype: DTypeLike) -> np.dtype[Any]:
