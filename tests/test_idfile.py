@@ -509,6 +509,17 @@ def test_a_bad_generator_is_told_at_once(tmp_path):
         counting(tmp_path, 20).windows(4, "seed")
 
 
+@pytest.mark.parametrize("seed", [None, 1])
+def test_more_processes_than_any_integer_of_numpys_share_an_epoch(tmp_path, seed):
+    file = counting(tmp_path, 20)
+    few, many = (
+        [list(file.epoch(4, 1, rank=rank, world_size=n, seed=seed, drop_last=False)) for rank in (0, 3, n - 1)]
+        for n in (5, 10**30)
+    )
+    assert [len(batches) for batches in many] == [1, 1, 0]
+    assert np.array_equal(many[:2], few[:2])
+
+
 def test_the_ids_of_another_tokenizer_are_an_error_with_a_way_out(encoded, small):
     other = nbbpe.train(iter([texts.SAMPLE]), 400, [texts.SPECIAL])
     message = rf"holds ids of another tokenizer, with fingerprint {small.fingerprint} and 400 tokens; this one has "

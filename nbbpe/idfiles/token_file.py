@@ -301,7 +301,8 @@ class TokenFile:
                 f"many batches, epoch {start // n_batches:,} (from 0) goes on at start={start % n_batches:,}"
             )
         if seed is None:
-            mine = np.arange(rank, n_used, world_size)
+            # Not beyond n_used, as neither changes anything there: either may be larger than NumPy's integers.
+            mine = np.arange(min(rank, n_used), n_used, min(world_size, n_used))
         else:
             # NumPy may change how it shuffles, but never these raw numbers: processes agree whatever version each has.
             raw = _seeded(np.random.PCG64, seed, "seed").random_raw(n_blocks)
