@@ -397,6 +397,8 @@ def test_a_size_that_is_there_already_changes_nothing(small):
         ({}, TypeError, "vocab_size is missing"),
         ({"vocab_size": 399}, ValueError, "vocab_size=399 is below the 400 of the tokenizer"),
         ({"vocab_size": True}, TypeError, "must be an integer"),
+        ({"vocab_size": np.array([500, 500])}, TypeError, r"vocab_size must be an integer, not array\(\[500, 500\]\)"),
+        ({"vocab_size": np.True_}, TypeError, r"vocab_size must be an integer, not (np\.)?True"),
         ({"vocab_size": 2**31}, ValueError, "too large"),
         ({"vocab_size": 500, "tie_break": "x"}, ValueError, "tie_break"),
         ({"vocab_size": 500, "min_frequency": 0}, ValueError, "min_frequency"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 
@@ -10,9 +11,12 @@ def check_integer(name: str, value: Any, at_least: int | None = None, kind: str 
 
     name, kind : what errors call the argument, and what it must be
     """
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    try:  # an array has `__index__`, too, which raises TypeError unless it has one integer
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None:
         raise TypeError(f"{name} must be {kind}, not {value!r:.100}")
-    number = int(value.__index__())
     if at_least is not None and number < at_least:
         raise ValueError(f"{name} must be at least {at_least}, not {number}")
     return number
