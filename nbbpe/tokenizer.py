@@ -185,7 +185,11 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         >>> tok.id_to_token(258), tok.id_to_token(1000)
         (b'the', None)
         """
-        return self._model.vocab.get(operator.index(token_id))
+        try:
+            number = operator.index(token_id)
+        except TypeError:
+            raise TypeError(f"token_id must be an integer, not {token_id!r:.100} (token_to_id takes tokens)") from None
+        return self._model.vocab.get(number)
 
     def __len__(self) -> int:
         return len(self._model.vocab)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import shutil
 
 import numpy as np
@@ -151,6 +152,9 @@ def test_tokens_and_ids_are_found_by_each_other(small):
     assert small.token_to_id("no such token") is None
     assert small.id_to_token(400) is None
     assert small.id_to_token(-1) is None
+    for wrong in "a", None, 1.5, np.array([97, 98]):
+        with pytest.raises(TypeError, match=rf"token_id must be an integer, not {re.escape(repr(wrong))} \(token_to_id "):
+            small.id_to_token(wrong)
 
 
 # As an object
