@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import ctypes
+import functools
 import io
 import itertools
 import mmap
@@ -409,6 +410,21 @@ def test_one_text_is_no_batch(small, one):
     for encode in small.encode_batch, small.encode_batch_flat:
         with pytest.raises(TypeError, match="texts must be a list of texts, or any iterable of them, not one"):
             encode(one)
+
+
+@pytest.mark.parametrize("nothing", [None, 3, object])
+def test_what_has_no_items_is_no_batch(small, nothing):
+    for encode in small.encode_batch, small.encode_batch_flat, functools.partial(small.encode_batch, dropout=0.5):
+        with pytest.raises(TypeError, match="texts must be a list of texts, or any iterable of them, not"):
+            encode(nothing)
+
+
+def test_what_gives_items_by_number_is_a_batch(small):
+    class Data:
+        def __getitem__(self, i):
+            return ["the", "cat"][i]
+
+    assert small.encode_batch(Data()) == [small.encode("the"), small.encode("cat")]
 
 
 def test_texts_in_an_array_are_a_batch(small):

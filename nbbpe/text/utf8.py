@@ -65,9 +65,12 @@ def gives_names(texts: object) -> bool:
 
 
 def check_texts(texts: object) -> None:
-    """Raise TypeError for one text instead of many, whose letters, or bytes, would become texts; or for texts by name."""
+    """Raise TypeError for one text instead of many, whose letters, or bytes, would become texts; for texts by name; and for
+    what has no items."""
     if type(texts) is list:
         return
+    if not (hasattr(texts, "__iter__") or hasattr(texts, "__getitem__")):  # many a data set has the second alone
+        raise TypeError(f"texts must be a list of texts, or any iterable of them, not {type(texts).__name__}")
     if gives_names(texts):
         raise TypeError(
             f"texts must be a list of texts, or any iterable of them, not {type(texts).__name__}, of which only the names "
