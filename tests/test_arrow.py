@@ -284,6 +284,9 @@ def test_what_cannot_be_meant_is_told(small):
         small.encode_arrow(table, field="n")
     with pytest.raises(ValueError, match="is of type int64, and must hold strings or binary"):
         small.encode_arrow(table["n"])
+    for data in "text", b"text", {"text": "x"}, None, 3:
+        with pytest.raises(TypeError, match="texts must be a list of texts, or any iterable of them, not"):
+            small.encode_arrow(data)
     with pytest.raises(ValueError, match="must be a column of lists of ids, which are integers, and is of type int64"):
         small.decode_arrow(table["n"])
     with pytest.raises(ValueError, match="999"):

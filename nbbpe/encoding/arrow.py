@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sources.arrow import arrow_columns, n_bytes_of
+from ..sources.arrow import arrow_columns, is_arrow, n_bytes_of
 from ..sources.columns import ColumnReader, as_strings
 from ..sources.optional_packages import require
+from ..text.utf8 import check_texts
 from ..text.windows import NO_ID
 from .threads import MemoryPart, check_threads, encode_parts, part_bytes, threads_for
 
@@ -28,6 +29,8 @@ def encode_arrow(encoder: Encoder, data: Any, specials: SpecialTokens, field: st
     """See Tokenizer.encode_arrow."""
     most = check_threads(num_threads)
     arrow = require("pyarrow", "Arrow data")
+    if not is_arrow(data):  # pyarrow would take letters, or names, for texts
+        check_texts(data)
     found, _ = arrow_columns(data, field)
     columns = list(map(as_strings, found))
     n_bytes = sum(map(n_bytes_of, columns))
