@@ -217,7 +217,7 @@ def test_the_bound_on_pieces_is_kept():
 @pytest.mark.parametrize(
     ("argument", "choice"),
     [
-        *(("allowed_special", choice) for choice in (texts.SPECIAL, "none", "", b"all", None)),
+        *(("allowed_special", choice) for choice in (texts.SPECIAL, "none", "", b"all", None, True)),
         *(("disallowed_special", choice) for choice in (texts.SPECIAL, "none", "", b"all", None)),
     ],
 )

@@ -333,6 +333,7 @@ def test_a_bar_is_shown_only_where_asked_or_on_a_terminal(file, capfd):
         ({"vocab_size": None}, TypeError, "vocab_size is missing"),
         ({"vocab_size": True}, TypeError, "vocab_size must be an integer"),
         ({"special_tokens": "<|end|>"}, TypeError, "must be a list of str, not one str"),
+        ({"special_tokens": 5}, TypeError, "special_tokens must be a list of str, not one int"),
         ({"special_tokens": b"<|end|>"}, TypeError, "must be a list of str, not one bytes"),
         ({"special_tokens": [b"<|end|>"]}, TypeError, "special token 0 must be str, not bytes"),
         ({"special_tokens": ["a", 3]}, TypeError, "special token 1 must be str, not int: 3"),

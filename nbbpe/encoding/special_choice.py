@@ -26,7 +26,7 @@ def check_choice(allowed_special: object, disallowed_special: object) -> None:
     A str would be iterated letter by letter, so that "none" would allow none by chance.
     """
     for name, choice in ("allowed_special", allowed_special), ("disallowed_special", disallowed_special):
-        if choice is None or (isinstance(choice, (str, bytes)) and choice != "all"):
+        if not hasattr(choice, "__iter__") or (isinstance(choice, (str, bytes)) and choice != "all"):
             raise TypeError(f'{name} must be "all" or a set of special tokens, not {choice!r}')
 
 

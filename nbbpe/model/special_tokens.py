@@ -27,7 +27,7 @@ def check_special_tokens(special_tokens: Sequence[str] | None) -> list[str]:
     """The special tokens as a list. Raises TypeError or ValueError for one that is not a str, is empty, or occurs twice."""
     if special_tokens is None:
         return []
-    if isinstance(special_tokens, (str, bytes, Set, Mapping)):
+    if isinstance(special_tokens, (str, bytes, Set, Mapping)) or not hasattr(special_tokens, "__iter__"):
         raise TypeError(f"special_tokens must be a list of str, not one {type(special_tokens).__name__}")
     tokens = list(special_tokens)
     known: set[str] = set()
