@@ -63,6 +63,15 @@ def test_texts_may_be_any_iterable(small):
     assert small.encode_padded(["", ""], pad_id=0).ids.shape == (2, 0)
 
 
+@pytest.mark.parametrize("max_length", [2**63 - 1, 2**63, int(1e30)])
+def test_a_length_beyond_all_texts_truncates_none(small, max_length):
+    """transformers has int(1e30) as the `model_max_length` of a tokenizer without a limit."""
+    documents = ["the cat", "", "a"]
+    found = small.encode_padded(documents, max_length, pad_id=0)
+    assert np.array_equal(found.ids, small.encode_padded(documents, pad_id=0).ids)
+    assert small.encode_padded([], max_length, pad_id=0).ids.shape == (0, 0)
+
+
 def test_padded_rows_agree_with_hugging_faces(gpt2, shared):
     tokenizers = pytest.importorskip("tokenizers")
     files = [str(shared / "vocabs" / name) for name in ("gpt2_vocab.json", "gpt2_merges.txt")]

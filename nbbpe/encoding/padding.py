@@ -62,7 +62,8 @@ def padded(ids: NDArray[Any], starts: NDArray[np.int64], padding: Padding, pad_i
     ids, starts : the ids of all texts, and where those of each begin and end
     """
     lengths = np.diff(starts)
-    kept = lengths if padding.max_length is None else np.minimum(lengths, padding.max_length)
+    # No text is longer than all; a limit may be larger than NumPy's integers, as the 10^30 of transformers for none.
+    kept = lengths if padding.max_length is None else np.minimum(lengths, min(padding.max_length, len(ids)))
     if len(ids) > kept.sum():
         firsts = starts[:-1] if padding.truncation_side == "right" else starts[1:] - kept
         ids = gathered(ids, firsts, kept)
