@@ -384,3 +384,11 @@ def test_one_warning_is_of_the_records_of_all_sources(tmp_path, parity):
     (told,) = [str(each.message) for each in warned]
     assert told.startswith(f"{4 if parity else 2} malformed records were skipped: ")
     assert 0 < told.index("b.jsonl") < told.index("a.jsonl")
+
+
+@pytest.mark.parametrize(("limits", "said"), [({"max_bytes": 3}, "max_bytes=3"), ({"held_out": 0.99}, "held_out=0.99")])
+@pytest.mark.parametrize("parity", [False, True])
+def test_limits_that_leave_no_text_are_named(tmp_path, limits, said, parity):
+    (tmp_path / "a.txt").write_text("the cat sat on the mat")
+    with pytest.raises(ValueError, match=f"^no text to train on: {said} leaves no document of the sources"):
+        nbbpe.train(nbbpe.Mixture({"a": tmp_path / "a.txt"}, parity=parity, **limits), 260)

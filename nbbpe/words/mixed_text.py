@@ -48,6 +48,13 @@ class MixedText(Supply):
         mixture = self._mixture
         return {"mixture": {"held_out": mixture.held_out, "seed": mixture.seed, "sources": self._records}}
 
+    def _says_empty(self) -> str:
+        limits = {"max_bytes": self._mixture.max_bytes, "held_out": self._mixture.held_out}
+        said = " and ".join(f"{name}={value}" for name, value in limits.items() if value)
+        if not said:
+            return super()._says_empty()
+        return f"no text to train on: {said} leaves no document of the sources, or they have none"
+
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         counted = self._count(split, limit)
         gathering = Gathering(limit)
