@@ -509,6 +509,16 @@ def test_digits_after_bytes_that_would_be_joined_to_one_are_refused(trained):
         nbbpe.load(tokenizers.Tokenizer.from_str(json.dumps(document)))
 
 
+def test_digits_one_by_one_before_bytes_do_not_cut_between_bytes(trained):
+    steps = [pre.Digits(individual_digits=True), BYTES, pre.Digits(individual_digits=False)]
+    document = json.loads(theirs_with(trained, pre_tokenizer=pre.Sequence(steps)).to_str())
+    vocab = document["model"]["vocab"]
+    vocab[spell(b"\xbd\xb2")] = len(vocab)  # the end of U+0F72; both bytes are numbers in the alphabet, "½²"
+    document["model"]["merges"].append([spell(b"\xbd"), spell(b"\xb2")])
+    theirs = tokenizers.Tokenizer.from_str(json.dumps(document))
+    assert_same(nbbpe.load(theirs), theirs, ["\u0f72", "12\u0f71\u0f72½², 345"])
+
+
 # Normalizers of a user's own
 
 

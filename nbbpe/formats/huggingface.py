@@ -110,7 +110,8 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
     whole = bool(model.get("ignore_merges"))
     merges: list[tuple[bytes, bytes]] | NDArray[np.int32]
     tokens: Mapping[str, Any]
-    packed = None if pretokenizers.has_digits_of_bytes(steps) else _packed(ordinary, model.get("merges"))
+    digits = pretokenizers.digits_of_bytes(steps)
+    packed = None if digits else _packed(ordinary, model.get("merges"))
     if packed is not None:
         (vocab, merges), tokens = packed, ordinary
     else:
@@ -133,8 +134,8 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
             )
     if packed is None:
         merges = _merges(model.get("merges"), set(vocab.tokens()), tokens, special)
-        if pretokenizers.has_digits_of_bytes(steps):
-            merges = pretokenizers.without_mixed(merges, steps)
+        if digits:
+            merges = pretokenizers.without_mixed(merges, digits)
     found = Model.fitting(vocab, merges, special, pattern, form, extras)
     if whole:
         for token in special:
@@ -147,7 +148,7 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
 
         # In most files merging gives each token from its bytes, so nothing needs to be looked up.
         found.whole = len(with_whole_tokens(found.packed_ordinary, found.merge_table()).whole) > 0
-        if found.whole and pretokenizers.has_digits_of_bytes(steps):
+        if found.whole and digits:
             raise ValueError(
                 "pre_tokenizer has Digits after ByteLevel, which cuts some characters in two, and with model.ignore_merges "
                 "nbbpe would take these for the tokens that they are"

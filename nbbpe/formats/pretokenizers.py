@@ -91,10 +91,10 @@ def _cut_step(step: dict[str, Any]) -> dict[str, Any]:
     return {"type": "Split", "pattern": {"Regex": text}, "behavior": behavior, "invert": False}
 
 
-def has_digits_of_bytes(steps: Sequence[dict[str, Any]]) -> bool:
-    """Whether Digits comes after ByteLevel, as in Falcon's, so that it cuts between bytes, too: see `without_mixed`."""
+def digits_of_bytes(steps: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The steps Digits after ByteLevel, as in Falcon's, which cut between bytes, too: see `without_mixed`."""
     kinds = [step["type"] for step in steps]
-    return "ByteLevel" in kinds and "Digits" in kinds[kinds.index("ByteLevel") :]
+    return [step for step in steps[kinds.index("ByteLevel") :] if step["type"] == "Digits"]
 
 
 # The bytes whose characters in GPT-2's alphabet are numbers (²³¹¼½¾).
@@ -102,13 +102,15 @@ _NUMERIC = frozenset(b"\xb2\xb3\xb9\xbc\xbd\xbe")
 _DIGITS = frozenset(b"0123456789")
 
 
-def without_mixed(merges: list[tuple[bytes, bytes]], steps: Sequence[dict[str, Any]]) -> list[tuple[bytes, bytes]]:
+def without_mixed(merges: list[tuple[bytes, bytes]], digits: Sequence[dict[str, Any]]) -> list[tuple[bytes, bytes]]:
     """The merges that can happen where Digits comes after ByteLevel, and so cuts at the bytes that are numbers to it.
+
+    digits : these steps
 
     Text that it separates never merges; so omitting such merges gives the same ids. Raises ValueError if a token has both
     such a byte and a digit: Digits does not cut between them, and the split pattern does.
     """
-    single = any(step["type"] == "Digits" and step.get("individual_digits", False) for step in steps)
+    single = any(step.get("individual_digits", False) for step in digits)
     kept = []
     for left, right in merges:
         token = set(left + right)
