@@ -445,6 +445,8 @@ REFUSED = {
     ),
     "Strip without sides": (changed("normalizer", {"type": "Strip"}), "normalizer Strip needs strip_left and strip_right"),
     "Prepend without text": (changed("normalizer", {"type": "Prepend"}), "normalizer Prepend needs a text"),
+    # tokenizers then doubles the first character, or panics.
+    "an empty Prepend": (changed("normalizer", {"type": "Prepend", "prepend": ""}), "normalizer Prepend needs a text"),
     "Replace without content": (
         changed("normalizer", {"type": "Replace", "pattern": {"String": "a"}}),
         "normalizer Replace needs a pattern and a content",

@@ -68,7 +68,7 @@ class Chain(Steps):
             return functools.partial(_stripped, *sides)
         if kind == "Prepend":
             prefix = step.get("prepend")
-            if not isinstance(prefix, str):
+            if not isinstance(prefix, str) or not prefix:  # to tokenizers, an empty one is an error, or doubles a character
                 raise ValueError(f"normalizer Prepend needs a text, and has {shown(prefix)}")
             prefix.encode()
             return lambda text, first: prefix + text if first else text
