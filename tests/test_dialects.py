@@ -15,7 +15,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.formats.dialects import translated
+from nbbpe.formats.dialects import of_fancy_regex, translated
 from nbbpe.formats.tiktoken import split_regex
 from nbbpe.text.pattern import NAMED, get_pattern
 
@@ -231,6 +231,35 @@ def test_posix_classes_of_tiktoken_have_no_character_beyond_ascii(name):
         assert nbbpe.load(ours.to_tiktoken()) == ours
         for each in characters:
             assert ours.encode(2 * each) == theirs.encode(2 * each), (pattern, each)
+
+
+SAME_LETTERS = [r"s", r"k", r"[a-h]", r"[a-z\u0130\u0131]", r"\p{L}", r"[^\s\p{L}\p{N}]", r"\w", "."]
+# To `regex`, an i is also U+0130 where case is ignored, and an I U+0131.
+OTHER_LETTERS = [
+    *(r"i", r"I", r"[a-z]", r"[^a-z]", r"[^i]", r"[A-Z]", "[\u0131]", "\u0131", r"\u0131", r"\x69"),
+    *(r"\p{Lu}", r"\p{Ll}", r"\p{Lt}", r"\P{Lu}", r"[\p{Lu}\p{M}]"),
+]
+
+
+def test_names_of_groups_are_no_letters_where_case_is_ignored():
+    spelled = of_fancy_regex(r"(?i)(?P<id>a)(?<i>b)\k<id>(?P=i)")
+    assert spelled == r"(?i)(?P<id>a)(?<i>b)\k<id>(?P=i)"
+
+
+@pytest.mark.parametrize("letters", SAME_LETTERS + OTHER_LETTERS)
+@pytest.mark.parametrize(
+    "around", ["(?i){}{{2}}", "(?i:x|{}{{2}})", "(?i:(?-i:x)|{}{{2}})", "(?i:x)|{}{{2}}", "(?-i){}{{2}}"]
+)
+def test_letters_of_tiktoken_in_any_case_are_the_same(letters, around):
+    tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")
+    characters = "iIsS\u017fkK\u212aaAzZ\u0130\u0131\u01c5\u01c4\u00e9\u00c9.1"
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    ranks |= {(2 * each).encode(): 300 + number for number, each in enumerate(characters)}
+    pattern = around.format(letters) + r"|[\s\S]"
+    theirs = tiktoken.Encoding("test", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    ours = nbbpe.load(theirs)
+    for each in characters:
+        assert ours.encode(2 * each) == theirs.encode(2 * each), each
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ rewritten, and anything else is an error that shows it. Which Unicode version an
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Literal
 
@@ -274,6 +275,11 @@ def of_fancy_regex(pattern: str) -> str:
 
     Raises ValueError for such a part that cannot be translated. What only one of the engines knows is left to `regex`.
     """
+    return _with_exact_letters(_spelled_anew(pattern))
+
+
+def _spelled_anew(pattern: str) -> str:
+    """The same with what is spelled otherwise for `regex`. Raises ValueError as `of_fancy_regex`."""
     parts, done = [], 0
     for match in _OTHERWISE.finditer(pattern):
         if match["set"]:
@@ -292,6 +298,80 @@ def of_fancy_regex(pattern: str) -> str:
             parts += [pattern[done : match.start()], r"\Z"]
             done = match.end()
     return "".join([*parts, pattern[done:]])
+
+
+# What matches a letter, and what says whether case is ignored.
+_LETTERS = regex.compile(
+    r"(?P<letters> \\[pP]\{[^}]*\} | \\x[0-9A-Fa-f]{2} | \\u[0-9A-Fa-f]{4} | [iI\u0130\u0131]"
+    r"| (?P<set> \[\^?\]? (?: \\. | [^\]\\] )*+ \] ) )"
+    r"| \\[gk]<[^>]*> | \(\?P=\w+\) | \\. | \(\? (?P<on> [A-Za-z]* ) (?: - (?P<off> [A-Za-z]+ ) )? (?P<flags> [:)] )"
+    r"| (?P<open> \( (?: \?P?<\w+> )? ) | (?P<close> \) )",
+    regex.VERBOSE | regex.DOTALL,
+)
+
+
+def _with_exact_letters(pattern: str) -> str:
+    """A regex that matches where case is ignored what it matches to Rust's engines.
+
+    To `regex`, U+0130 and U+0131 (Turkish) are an i then; to Rust they have no other case. So what matches an i there is
+    spelled as the set of its letters in any case. Raises ValueError where that is not certain.
+    """
+    spelled: dict[str, str] = {}  # of a part
+    parts, done = [], 0
+    caseless = [False]  # in the groups that are open
+    for match in _LETTERS.finditer(pattern):
+        if match["flags"]:
+            ignored = "i" in match["on"] or (caseless[-1] and "i" not in (match["off"] or ""))
+            if match["flags"] == ")":
+                caseless[-1] = ignored
+            else:
+                caseless.append(ignored)
+        elif match["open"]:
+            caseless.append(caseless[-1])
+        elif match["close"]:
+            if len(caseless) > 1:
+                caseless.pop()
+        elif caseless[-1] and (part := match["letters"]):
+            if part not in spelled:
+                spelled[part] = _spelled_out(part, pattern)
+            parts += [pattern[done : match.start()], spelled[part]]
+            done = match.end()
+    return "".join([*parts, pattern[done:]])
+
+
+def _spelled_out(part: str, pattern: str) -> str:
+    """A literal, property or set where case is ignored, so that `regex` takes the same letters as Rust's engines."""
+    is_without = part[:2] in ("[^", r"\P") or part[:4] == r"\p{^"
+    inner = part
+    if part[0] == "[":
+        inner = part[1:-1].removeprefix("^")
+        inner = "\\" + inner if inner[0] in "]-^" else inner  # as letters come before it
+    elif part[:2] in (r"\p", r"\P"):
+        inner = r"\p{" + part[3:].removeprefix("^")
+    try:
+        exact, taken = regex.compile(f"[{inner}]"), regex.compile(f"(?i:{part})")
+    except regex.error:  # which will be told
+        return part
+    found = {letter for letter in "iI\u0130\u0131" if exact.fullmatch(letter)}
+    found |= {"i", "I"} if found & {"i", "I"} else set()
+    if all((taken.fullmatch(letter) is None) == ((letter in found) == is_without) for letter in "iI\u0130\u0131"):
+        return part
+    if r"\P" in inner or r"\p{^" in inner:
+        raise ValueError(
+            f"{shown(part)} in the split pattern {shown(pattern)}, where case is ignored, has other letters to tiktoken's "
+            "fancy-regex than to `regex`"
+        )
+    # The letters one by one: for a property such as \p{Lt}, `regex` takes all letters that have a case.
+    each = "".join(exact.findall(_letters_with_cases()))
+    letters = {*(regex.findall(f"(?i:[{each}])", _letters_with_cases()) if each else ())} - {*"iI\u0130\u0131"} | found
+    missing = "".join(sorted(letter for letter in letters if not exact.fullmatch(letter)))
+    return f"(?-i:[{'^' if is_without else ''}{missing}{inner}])"
+
+
+@functools.cache
+def _letters_with_cases() -> str:
+    """All characters that have another case."""
+    return "".join(regex.findall(r"\p{Changes_When_Casemapped}", "".join(map(chr, range(0x20000)))))
 
 
 def escaped(text: str) -> str:
