@@ -106,8 +106,8 @@ def both(path: str, **options: Any) -> tuple[Any, Any]:
     return ours, theirs
 
 
-def check(ours: Any, theirs: Any, *arguments: Any, **options: Any) -> None:
-    """Both give the same for a call, errors included."""
+def check(ours: Any, theirs: Any, *arguments: Any, **options: Any) -> tuple[Any, Any] | None:
+    """Both give the same for a call, errors included; the results, or None for an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -117,7 +117,7 @@ def check(ours: Any, theirs: Any, *arguments: Any, **options: Any) -> None:
             is_of_rust = type(error) is Exception or type(error).__name__ == "PanicException"
             with pytest.raises(BaseException if is_of_rust else type(error)):
                 ours(*arguments, **options)
-            return
+            return None
         found = ours(*arguments, **options)
     assert list(found) == list(expected), options
     for name in expected:
@@ -128,6 +128,7 @@ def check(ours: Any, theirs: Any, *arguments: Any, **options: Any) -> None:
             assert all(np.array_equal(row, other) for row, other in rows), (name, options, arguments)
         else:
             assert found[name] == expected[name], (name, options)
+    return found, expected
 
 
 def outcome(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -185,6 +186,9 @@ def test_every_option_gives_what_transformers_gives(folders, name):
     for side in "left", "right":
         ours.truncation_side = theirs.truncation_side = side
         check(ours, theirs, BATCH, truncation=True, max_length=5, padding=True)
+        for adds in False, True:
+            rows = {"truncation": True, "max_length": 12, "return_overflowing_tokens": True, "return_token_type_ids": True}
+            check(ours, theirs, "the cat " * 9, "a mat " * 9, add_special_tokens=adds, **rows)
 
 
 def test_invalid_padding_is_refused_as_by_transformers(folders):
@@ -219,21 +223,23 @@ def test_odd_values_are_refused_as_by_transformers(folders, value):
     check_decoding(ours, theirs, [[5, 6] * 20], skip_special_tokens=value)
 
 
-@pytest.mark.parametrize("sequence", ["A", "B"])
-def test_a_template_of_pairs_may_have_one_text(folders, sequence):
+@pytest.mark.parametrize("sequences", ["A", "B", "BA", "AA", "ABA"])
+def test_a_template_of_pairs_may_have_a_text_once_or_twice_or_not(folders, sequences):
     from tokenizers import Tokenizer
 
     classes = NbbpeTokenizerFast, transformers.PreTrainedTokenizerFast
     document = json.loads(both(folders["around"])[0].backend_tokenizer.to_str())
-    document["post_processor"]["pair"] = [{"Sequence": {"id": sequence, "type_id": 1}}]
+    document["post_processor"]["pair"] = [{"Sequence": {"id": each, "type_id": 1}} for each in sequences]
     backend = Tokenizer.from_str(json.dumps(document))
     ours, theirs = (each(tokenizer_object=backend, pad_token="<pad>") for each in classes)
     for options in (
         {"return_offsets_mapping": True, "return_token_type_ids": True},
         {"truncation": True, "max_length": 3, "padding": True},
+        {"truncation": True, "max_length": 5, "stride": 1, "return_overflowing_tokens": True},
     ):
         check(ours, theirs, ["the cat", "x"], ["a mat on a mat", "sat"], **options)
         check(ours, theirs, "the cat", "a mat", **options)
+        check(ours, theirs, "the cat " * 9, "a mat " * 9, **options)
 
 
 def test_truncation_of_an_earlier_call_is_not_saved(folders, tmp_path):
@@ -321,6 +327,68 @@ def test_rows_tell_what_those_of_tokenizers_tell(folders, name):
                     found.missing  # noqa: B018
 
 
+WORDS = [*BATCH[:8], "", " ", "  ", "the", " cat", "\u3000", "mat ", END, "\n", "<pad>"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("puts_space", [False, True])
+def test_texts_split_into_words_give_what_transformers_gives(folders, name, puts_space):
+    from tokenizers import normalizers, pre_tokenizers
+
+    ours, theirs = both(folders[name])
+    rng = random.Random(6)
+    if puts_space:
+        for each in ours, theirs:
+            each.backend_tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+            each.backend_tokenizer.normalizer = normalizers.Lowercase() if name in NAMES[::2] else None
+    choices: dict[str, list[Any]] = {
+        "padding": [False, True],
+        "padding_side": ["left", "right"],
+        "truncation": [False, True, "only_second"],
+        "max_length": [4, 9, 20],
+        "stride": [0, 1],
+        "return_offsets_mapping": [False, True],
+        "return_overflowing_tokens": [False, True],
+        "return_token_type_ids": [False, True],
+        "add_special_tokens": [True, True, False],
+    }
+    for number in range(30):
+        ours.truncation_side = theirs.truncation_side = ("left", "right")[number % 2]
+        options = {key: rng.choice(values) for key, values in choices.items()} | {"is_split_into_words": True}
+        texts, others = ([rng.choices(WORDS, k=rng.choice((0, 1, 3, 9))) for _ in range(3)] for _ in range(2))
+        pairs = list(zip(texts, others, strict=True))
+        calls = [(texts,), (tuple(map(tuple, texts)),), (texts[0],), (texts, others), (pairs,), (list(map(list, pairs)),)]
+        for arguments in rng.sample([*calls, (texts[0], others[0])], 3):
+            results = check(ours, theirs, *arguments, **options)
+            if results is not None:
+                check_words(*results)
+
+
+def check_words(found: Any, expected: Any) -> None:
+    """Both results tell the same of words."""
+    for row, other in zip(found.encodings, expected.encodings, strict=True):
+        for told in "word_ids", "tokens", "offsets", "sequence_ids":
+            assert getattr(row, told) == getattr(other, told)
+        for number in range(-1, len(other) + 2):
+            assert outcome(row.token_to_word, number) == outcome(other.token_to_word, number)
+            for told in "word_to_tokens", "char_to_word", "char_to_token", "word_to_chars":
+                for sequence in range(3):
+                    asked = [outcome(getattr(each, told), number, sequence) for each in (row, other)]
+                    assert asked[0] == asked[1], (told, number, sequence)
+
+
+@pytest.mark.parametrize(
+    "texts", ["the", [["the"], "cat"], [["the"], [3]], [3], [["the", ["cat"]]], [["a", "\udc80"]], [[], []]]
+)
+def test_what_is_no_list_of_words_is_refused_as_by_transformers(folders, texts):
+    ours, theirs = both(folders["around"])
+    for value in True, 1, None:
+        check(ours, theirs, texts, is_split_into_words=value)
+        check(ours, theirs, ["the"], texts, is_split_into_words=value)
+        check(ours, theirs, [["the"]], texts, is_split_into_words=value)
+        check(ours, theirs, [(["the"], ["cat"]), (["a"], texts)], is_split_into_words=value)
+
+
 def test_plain_calls_never_reach_tokenizers(folders, monkeypatch):
     ours, _ = both(folders["around"])
 
@@ -340,8 +408,14 @@ def test_plain_calls_never_reach_tokenizers(folders, monkeypatch):
     assert rows[0].char_to_token(4) == 2
     assert len(rows[1].tokens) == len(rows[0].tokens)
     ours(BATCH, truncation=True, max_length=5, stride=2, return_overflowing_tokens=True, return_length=True)
+    ours(BATCH, BATCH[::-1], truncation=True, max_length=30, stride=2, return_overflowing_tokens=True)
+    words = ours([["the", "cat"], ["a"]], is_split_into_words=True, padding=True)
+    assert words.word_ids(1)[:2] == [None, 0]
+    assert words.word_to_tokens(0, 1).start == words.char_to_token(0, 2) + 1 == 2
+    assert words.char_to_word(0, 0) == words.token_to_word(0, 1) == 0
+    assert ours(["the"], ["cat", "a"], is_split_into_words=True).word_ids()[-1] == 1
     with pytest.raises(AssertionError, match="tokenizers was asked"):
-        ours(["the", "cat"], is_split_into_words=True)
+        ours("the cat").word_ids()
 
 
 def test_a_chat_template_gives_the_same_ids(folders):
@@ -577,6 +651,13 @@ def test_tokens_are_those_of_the_texts_that_were_encoded(folders):
     found = ours(batch)
     batch[0] = "another"
     assert found.tokens(0) == ours("the cat").tokens()
+    words = [["the", "cat"], ["x"]]
+    pairs = [(words[0], words[1]), [words[1], words[0]]]
+    split, of_pairs = (ours(each, is_split_into_words=True) for each in (words, pairs))
+    expected = split.input_ids[0]
+    words[0][1] = "dog"
+    for told in split.encodings[0], of_pairs.encodings[0]:
+        assert told.of_tokenizers().ids[: len(expected)] == told.ids[: len(expected)] == expected
 
 
 def test_a_deep_copy_has_tokens(folders):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -63,17 +63,20 @@ class OffsetFinder:
         self._spaces = _Spaces.of(vocab, special) if trimming.trims else None
 
     def find(
-        self, texts: list[str], rows: list[list[int]], spans: list[tuple[int, int, int]] | None = None
+        self, texts: list[str], ids_of_texts: list[int], starts_of_texts: list[int], places: list[tuple[int, int]]
     ) -> list[Offsets] | None:
-        """The start and the end of each token of each text, without surrogates; rows are the ids of all texts.
+        """The start and the end of each token in its text, for stretches of tokens.
 
-        spans : the stretches of tokens that are asked for: the number of a text, and where the stretch starts and ends in
-            its ids. None for all tokens of each text
+        texts           : without surrogates
+        ids_of_texts    : the ids of all texts, one after another
+        starts_of_texts : where those of each text start in it, and where the last ones end
+        places          : where each stretch starts and ends in it
 
         None if the tokens are not just the texts, or one of them takes whitespace. Cost: 0.2 us a token.
         """
-        ids = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
-        counts = np.array(list(map(len, rows)), dtype=np.int64)
+        ids = np.array(ids_of_texts, dtype=np.int64)
+        starts_of_ids = np.array(starts_of_texts, dtype=np.int64)
+        counts = starts_of_ids[1:] - starts_of_ids[:-1]
         sizes = np.array(list(map(len, texts)), dtype=np.int64)
         text = "".join(texts)
         data = text.encode()
@@ -89,12 +92,11 @@ class OffsetFinder:
         starts, ends = starts - of_text, ends - of_text
         if starts[firsts[counts > 0]].any():
             return None
-        if spans is not None:
-            lengths = np.array([end - start for _, start, end in spans], dtype=np.int64)
-            begins = firsts[[i for i, _, _ in spans]] + np.array([start for _, start, _ in spans], dtype=np.int64)
-            firsts = np.cumsum(lengths) - lengths
-            chosen = np.repeat(begins - firsts, lengths) + np.arange(lengths.sum())
-            ids, starts, ends, counts = ids[chosen], starts[chosen], ends[chosen], lengths
+        begins, stops = np.array(places, dtype=np.int64).reshape(-1, 2).T
+        counts = stops - begins
+        firsts = np.cumsum(counts) - counts
+        chosen = np.repeat(begins - firsts, counts) + np.arange(counts.sum())
+        ids, starts, ends = ids[chosen], starts[chosen], ends[chosen]
         if self._spaces is not None:
             # A stretch begins with a first token, too.
             is_first = starts == 0

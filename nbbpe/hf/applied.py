@@ -8,11 +8,11 @@ from ..encoding.decoder import Decoder
 from ..encoding.offsets import OffsetFinder
 from ..encoding.special_choice import Choice
 from ..formats.spelling import token_of
-from ..model.post_processor import read_templates, read_trimming, read_types
+from ..model.post_processor import TYPES_OF_TEXTS, read_templates, read_trimming, read_types
 from ..model.special_tokens import find_overlap
 from ..system.lazy import lazy
 from ..tokenizer import Tokenizer
-from .rows import Frame, Rows
+from .rows import Frame
 
 _FEW, _SHORT = 64, 1 << 14  # texts, and their characters, which are encoded one by one in less time than as a batch
 
@@ -44,11 +44,17 @@ class Applied:
             return None
         return plain.intersection(model.choosable)  # the others are parts of ordinary text, and always found
 
-    def encode(self, texts: list[str], allowed_special: Choice) -> Rows:
-        """The ids of each text."""
+    def encode(self, texts: list[str], allowed_special: Choice) -> tuple[list[int], list[int]]:
+        """The ids of texts, one after another; and where those of each text start, and the last ones end."""
         if len(texts) <= _FEW and sum(map(len, texts)) <= _SHORT:
-            return [self.tokenizer.encode(text, allowed_special=allowed_special) for text in texts]
-        return self.tokenizer.encode_batch(texts, allowed_special=allowed_special)
+            ids: list[int] = []
+            starts = [0]
+            for text in texts:
+                ids += self.tokenizer.encode(text, allowed_special=allowed_special)
+                starts.append(len(ids))
+            return ids, starts
+        found = self.tokenizer.encode_batch_flat(texts, allowed_special=allowed_special)
+        return found[0].tolist(), found[1].tolist()
 
     def frame(self, is_pair: bool, has_ids: bool) -> Frame:
         """What is put around a text or a pair; without ids, nothing."""
@@ -60,7 +66,7 @@ class Applied:
         templates, types = read_templates(part), read_types(part)
         sides = (templates.single, types.single), (templates.pair, types.pair)
         return {
-            (is_pair, has_ids): Frame(*sides[is_pair], is_pair, has_ids)
+            (is_pair, has_ids): Frame(*sides[is_pair], types.later if has_ids else TYPES_OF_TEXTS, is_pair, has_ids)
             for is_pair in (False, True)
             for has_ids in (False, True)
         }

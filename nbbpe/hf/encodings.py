@@ -8,36 +8,46 @@ from typing import Any
 
 from transformers import BatchEncoding
 
+Offsets = list[tuple[int, int]]
+
 
 class RowEncoding:
     """A row of a result, as the Encoding of tokenizers.
 
-    What nbbpe does not know of it (words, sequences, what overflows) is asked of tokenizers, by `theirs`, which gives
-    the row of its result.
+    What nbbpe does not know of it (words, unless texts are split into them; sequences; what overflows) is asked of
+    tokenizers, by `theirs`, which gives the row of its result.
 
     ids, type_ids, attention_mask, special_tokens_mask : list of int
-    offsets : list of (start, end), in characters
+    tokens   : list of str
+    word_ids : list of int, of None for a token around; only where a text is split into words
+    offsets  : list of (start, end), in characters
     """
 
     def __init__(
-        self, row: dict[str, list[Any]], tokens: list[str] | None, is_pair: bool, theirs: Callable[[], Any]
+        self,
+        known: dict[str, list[Any]],
+        spell: Callable[[list[int]], list[str] | None],
+        find_offsets: Callable[[], Offsets | None],
+        theirs: Callable[[], Any],
     ) -> None:
-        self.ids = row["input_ids"]
-        self.type_ids = row["token_type_ids"]
-        self.attention_mask = row["attention_mask"]
-        self.special_tokens_mask = row["special_tokens_mask"]
-        self.offsets = row["offset_mapping"]
-        if tokens is not None:
-            self.tokens = tokens
+        self.__dict__.update(known)
+        self.spell = spell  # gives the tokens of ids, or None if tokenizers must
+        self.find_offsets = find_offsets  # gives None if tokenizers must find them
         self.of_tokenizers = theirs
-        self._is_pair = is_pair
 
-    def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
-        """The token that has a character; None if none has it."""
-        if self._is_pair or sequence_index != 0 or type(char_pos) is not int or char_pos < 0:
-            found: int | None = self.of_tokenizers().char_to_token(char_pos, sequence_index)
-            return found
-        return next((i for i, (start, end) in enumerate(self.offsets) if start <= char_pos < end), None)
+    @property
+    def tokens(self) -> list[str]:
+        found = self.spell(self.ids)
+        if found is None:
+            found = self.of_tokenizers().tokens
+        return found
+
+    @property
+    def offsets(self) -> Offsets:
+        found = self.find_offsets()
+        if found is None:
+            found = self.of_tokenizers().offsets
+        return found
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -55,6 +65,46 @@ class RowEncoding:
 
     def __repr__(self) -> str:
         return repr(self.of_tokenizers())
+
+
+class TextEncoding(RowEncoding):
+    """A row of one text."""
+
+    def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The token that has a character; None if none has it."""
+        offsets = self.find_offsets() if sequence_index == 0 and _is_number(char_pos) else None
+        if offsets is None:
+            found: int | None = self.of_tokenizers().char_to_token(char_pos, sequence_index)
+            return found
+        return next((i for i, (start, end) in enumerate(offsets) if start <= char_pos < end), None)
+
+
+class SplitTextEncoding(TextEncoding):
+    """A row of one text that is split into words."""
+
+    def token_to_word(self, token_index: int) -> int | None:
+        """The number of the word that has a token; None for a token around."""
+        is_known = _is_number(token_index) and token_index < len(self)
+        found: int | None = self.word_ids[token_index] if is_known else self.of_tokenizers().token_to_word(token_index)
+        return found
+
+    def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The first word that has a character with this number; None if none has it."""
+        token = self.char_to_token(char_pos, sequence_index)
+        return None if token is None else self.token_to_word(token)
+
+    def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
+        """The first token of a word, and the token after its last one; None if it has no token."""
+        if sequence_index != 0 or not _is_number(word_index):
+            found: tuple[int, int] | None = self.of_tokenizers().word_to_tokens(word_index, sequence_index)
+            return found
+        places = [i for i, number in enumerate(self.word_ids) if number == word_index]
+        return (places[0], places[-1] + 1) if places else None
+
+
+def _is_number(value: object) -> bool:
+    """Whether tokenizers takes a value for the number of a character, a token or a word."""
+    return type(value) is int and 0 <= value < 1 << 32
 
 
 class NbbpeEncoding(BatchEncoding):  # type: ignore[misc]

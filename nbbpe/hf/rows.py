@@ -6,25 +6,38 @@ is returned, tokenizers must decide, or say what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate, chain, pairwise, repeat
 from typing import Any, NamedTuple, TypeGuard
 
 from ..model.post_processor import Template, Templates
 
 Rows = list[list[Any]]
+Span = tuple[int, int, int]
 
 _TRUNCATION = ("longest_first", "only_first", "only_second")
 
 
 class Batch(NamedTuple):
-    """The texts of a call: one in each row, or the first ones of all rows, then the second ones."""
+    """The texts of a call: one in each row, or the first ones of all rows, then the second ones.
+
+    texts   : or the words of all texts, one after another
+    is_pair : whether a row has two texts
+    n_words : of each text, if texts are split into words; None if they are whole
+    """
 
     texts: list[str]
     is_pair: bool
+    n_words: list[int] | None = None
 
     @classmethod
-    def of(cls, texts: Any, others: Any = None) -> Batch | None:
-        """From a batch of texts, of pairs, or from two batches of texts; None if it is none of these."""
+    def of(cls, texts: Any, others: Any = None, is_split: bool = False) -> Batch | None:
+        """From a batch of texts, of pairs, or from two batches of texts; None if it is none of these.
+
+        is_split : whether each text is a list of words
+        """
+        if is_split:
+            return cls._of_words(texts, others)
         if not isinstance(texts, (list, tuple)) or not texts:
             return None
         if others is None:
@@ -38,53 +51,113 @@ class Batch(NamedTuple):
         both = [*texts, *others]
         return cls(both, True) if all(isinstance(text, str) for text in both) else None
 
+    @classmethod
+    def _of_words(cls, texts: Any, others: Any) -> Batch | None:
+        if not _are_lists([texts]) or not texts or not _are_lists(texts):
+            return None
+        if others is None and _are_lists(next(filter(None, texts), "")):  # pairs, which may be lists, too
+            if any(len(pair) != 2 for pair in texts):
+                return None
+            texts, others = zip(*texts, strict=True)
+        if others is not None and not (_are_lists([others]) and len(others) == len(texts)):
+            return None
+        both = [*texts, *(others or ())]
+        if not _are_lists(both):
+            return None
+        words = list(chain.from_iterable(both))
+        if not all(isinstance(word, str) for word in words):
+            return None
+        return cls(words, others is not None, list(map(len, both)))
+
+    def rows(self, values: list[Any], starts: list[int]) -> Rows:
+        """A row for each whole text, of a value for each id.
+
+        starts : where the ids of each of `texts` start, and where the last ones end
+        """
+        if self.n_words is not None:
+            starts = [starts[i] for i in accumulate(self.n_words, initial=0)]
+        return [values[start:end] for start, end in pairwise(starts)]
+
+    def word_ids(self, starts: list[int]) -> Rows:
+        """The number of the word of each id, in rows of whole texts."""
+        numbers = chain.from_iterable(map(range, self.n_words or ()))
+        counts = (end - start for start, end in pairwise(starts))
+        return self.rows(list(chain.from_iterable(map(repeat, numbers, counts))), starts)
+
 
 class Frame:
     """What is put around the texts of a row.
 
     pieces  : of a template
     types   : the type of each piece, for models that count one for each text
+    later   : the type of a first text, and of a second one, in rows after the one that it begins
     n_ids   : how many ids are put around
     is_pair : whether a row has two texts
     """
 
-    def __init__(self, pieces: Template, types: list[int], is_pair: bool, has_ids: bool) -> None:
+    def __init__(self, pieces: Template, types: list[int], later: tuple[int, int], is_pair: bool, has_ids: bool) -> None:
         kept = [i for i, piece in enumerate(pieces) if has_ids or isinstance(piece, str)]
         self.pieces: Template = [pieces[i] for i in kept]
         self.types = [types[i] for i in kept]
+        self.later = later
         self.n_ids = sum(len(piece) for piece in self.pieces if isinstance(piece, list))
         self.is_pair = is_pair
 
-    def put(self, rows: Rows, value: Any = None) -> Rows:
-        """The rows of texts, such as their ids, with what is around them; `value` stands for each id, unless it is None."""
-        if self.pieces == ["A"] and not self.is_pair:
+    def put(self, rows: Rows) -> Rows:
+        """The rows of texts with the ids that are around them; `rows` are the ids of texts."""
+        return self._around(rows, self.pieces)
+
+    def put_value(self, rows: Rows, value: Any) -> Rows:
+        """The same for another column of texts, in which `value` stands for each id around."""
+        return self._around(rows, [piece if isinstance(piece, str) else [value] * len(piece) for piece in self.pieces])
+
+    def _around(self, rows: Rows, pieces: Template) -> Rows:
+        if pieces == ["A"] and not self.is_pair:
             return rows
-        pieces = [piece if value is None or isinstance(piece, str) else [value] * len(piece) for piece in self.pieces]
         around = Templates(pieces, pieces).around
         n = len(rows) // 2
         return list(map(around, rows[:n], rows[n:])) if self.is_pair else list(map(around, rows))
 
-    def type_rows(self, rows: Rows, framed: Rows) -> Rows:
-        """The types of the ids of each row, and of those around; `framed` are the rows with these."""
-        if not any(self.types):
+    def combined(self, firsts: list[Span], seconds: list[Span]) -> list[tuple[Span, Span]] | None:
+        """The rows of all stretches of a pair, in the order of tokenizers; None if a text is in a row twice."""
+        texts = [piece for piece in self.pieces if isinstance(piece, str)]
+        if len(set(texts)) < len(texts):
+            return None
+        if texts == ["B", "A"]:
+            return [(first, second) for second, first in _combined(seconds, firsts)]
+        return _combined(*(each if text in texts else each[:1] for text, each in (("A", firsts), ("B", seconds))))
+
+    def type_rows(self, rows: Rows, framed: Rows, are_later: list[bool]) -> Rows:
+        """The types of the ids of each row, and of those around; `framed` are the rows with these.
+
+        are_later : whether each of `rows` is not the one that its text begins
+        """
+        if not any(self.types) and not (any(self.later[: 1 + self.is_pair]) and any(are_later)):
             return [[0] * len(row) for row in framed]
         found: Rows = [[] for _ in framed]
-        firsts, seconds = rows[: len(found)], rows[-len(found) :]
+        n = len(found)
         for piece, its_type in zip(self.pieces, self.types, strict=True):
-            texts = firsts if piece == "A" else seconds if piece == "B" else [piece] * len(found)
-            for row, text in zip(found, texts, strict=True):
-                row += [its_type] * len(text)
+            if isinstance(piece, list):
+                for row in found:
+                    row += [its_type] * len(piece)
+            else:
+                of_text = slice(n) if piece == "A" else slice(-n, None)
+                later = self.later[piece == "B"]
+                for row, text, is_later in zip(found, rows[of_text], are_later[of_text], strict=True):
+                    row += [later if is_later else its_type] * len(text)
         return found
 
 
 class Cut(NamedTuple):
     """Which stretches of the ids of texts are the rows of a result.
 
-    spans : the number of a text, and where the stretch starts and ends in its ids; of all first texts, then of all second
-        ones. None for all of each text
+    spans : the number of a text, and where the stretch starts and ends in its ids; of the first texts of all rows, then of
+        the second ones. None for all of each text
+    later : whether each stretch is of a text that an earlier row begins; it overflows there
     """
 
-    spans: list[tuple[int, int, int]] | None
+    spans: list[Span] | None
+    later: list[bool]
 
     @classmethod
     def of(cls, rows: Rows, frame: Frame, options: Mapping[str, Any], from_end: bool, n_usual: int) -> Cut | None:
@@ -95,31 +168,64 @@ class Cut(NamedTuple):
         """
         strategy, most = options.get("truncation_strategy"), options.get("max_length")
         overflows, stride = options.get("return_overflowing_tokens"), options.get("stride", 0)
-        if overflows and (frame.is_pair or any(frame.types)):  # tokenizers sets the types of what overflows now and then
-            return None
         if strategy in (None, "do_not_truncate"):
-            return cls(None)
+            return cls(None, [False] * len(rows))
         # tokenizers refuses what leaves no room for text, and a stride that does not fit.
         if strategy not in _TRUNCATION or not (_is_size(most) and _is_size(stride)) or most <= frame.n_ids:
             return None
-        if stride and (frame.is_pair or stride >= most - max(n_usual, frame.n_ids)):
+        if stride and stride >= most - max(n_usual, frame.n_ids):
             return None
-        room = most - frame.n_ids
         counts = list(map(len, rows))
-        if overflows and strategy != "only_second":
-            steps = _stretches_from_end if from_end else _stretches
-            return cls([(i, *span) for i, n in enumerate(counts) for span in steps(n, room, stride)])
-        kept = _kept(counts, room, frame.is_pair, strategy)
+        kept = _kept(counts, most - frame.n_ids, frame.is_pair, strategy)
         if kept is None:
             return None
-        spans = enumerate(zip(counts, kept, strict=True))
-        return cls([(i, n - length, n) if from_end else (i, 0, length) for i, (n, length) in spans])
+        # Nor does a stride fit into a text of which less stays. One of which nothing stays overflows as a whole.
+        if (overflows or stride) and any(length <= stride and length < n for n, length in zip(counts, kept, strict=True)):
+            return None
+        steps = _stretches_from_end if from_end else _stretches
+        found: list[list[Span]] = []
+        for i, (n, length) in enumerate(zip(counts, kept, strict=True)):
+            if overflows:
+                found.append([(i, *span) for span in steps(n, length, stride)])
+            else:
+                found.append([(i, n - length, n) if from_end else (i, 0, length)])
+        if frame.is_pair and overflows:
+            n_rows = len(rows) // 2
+            combined = list(map(frame.combined, found[:n_rows], found[n_rows:]))
+            if None in combined:
+                return None
+            pairs = [pair for each in combined for pair in each or ()]
+            spans = [first for first, _ in pairs] + [second for _, second in pairs]
+        else:
+            spans = list(chain.from_iterable(found))
+        return cls(spans, [end < counts[i] if from_end else start > 0 for i, start, end in spans])
+
+    def numbers(self, n_rows: int) -> list[int]:
+        """The number of the text, or of the pair, of each row."""
+        return list(range(n_rows)) if self.spans is None else [i for i, _, _ in self.spans[:n_rows]]
+
+    def places(self, counts: list[int]) -> list[tuple[int, int]]:
+        """Where the stretches start and end in the ids of all texts, one after another; `counts` are those of each text."""
+        firsts = list(accumulate(counts, initial=0))
+        if self.spans is None:
+            return list(pairwise(firsts))
+        return [(firsts[i] + start, firsts[i] + end) for i, start, end in self.spans]
 
     def apply(self, rows: Rows) -> Rows:
         """The stretches of rows that have an entry for each id of the texts."""
         if self.spans is None:
             return rows
         return [rows[i] if start == 0 and end == len(rows[i]) else rows[i][start:end] for i, start, end in self.spans]
+
+
+def _combined(ones: list[Span], others: list[Span]) -> list[tuple[Span, Span]]:
+    """Each stretch of one text with each of another, the row of both first ones at first, and those with the first of
+    `ones` at last."""
+    return [
+        (ones[0], others[0]),
+        *((one, other) for one in ones[1:] for other in others),
+        *((ones[0], other) for other in others[1:]),
+    ]
 
 
 def _kept(counts: list[int], room: int, is_pair: bool, strategy: str) -> list[int] | None:
@@ -191,3 +297,8 @@ def is_padded_plainly(options: Mapping[str, Any]) -> bool:
 def _is_size(value: Any) -> TypeGuard[int]:
     """Whether tokenizers takes it for a number of tokens."""
     return isinstance(value, int) and 0 <= value < 1 << 64
+
+
+def _are_lists(values: Iterable[Any]) -> bool:
+    """Whether each value is a list or a tuple, as tokenizers takes for a list."""
+    return all(isinstance(value, (list, tuple)) for value in values)

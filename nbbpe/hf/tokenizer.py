@@ -22,13 +22,12 @@ from ..system.paths import Path
 from ..text.utf8 import has_surrogates
 from ..tokenizer import Tokenizer
 from .applied import Applied
-from .encodings import NbbpeEncoding, RowEncoding
+from .encodings import NbbpeEncoding, RowEncoding, SplitTextEncoding, TextEncoding
 from .rows import Batch, Cut, is_padded_plainly, is_unpadded, padded
 
-# The options of a call that nbbpe is enough for, if some of them are off; one with any other goes to tokenizers.
-_OFF = "is_split_into_words", "sanitize_control_tokens"
+# The options of a call that nbbpe is enough for; one with any other goes to tokenizers.
 _PLAIN = {
-    *_OFF,
+    *("is_split_into_words", "sanitize_control_tokens"),
     *("add_special_tokens", "padding_strategy", "truncation_strategy", "max_length", "stride", "pad_to_multiple_of"),
     *("padding_side", "return_tensors", "return_token_type_ids", "return_attention_mask", "return_special_tokens_mask"),
     *("return_offsets_mapping", "return_overflowing_tokens", "return_length", "verbose", "split_special_tokens"),
@@ -36,7 +35,15 @@ _PLAIN = {
 # How many ids are decoded by tokenizers, in 0.2 s, before a tokenizer of nbbpe is made for decoding alone, in as much time.
 _MANY_IDS = 1 << 20
 _FEW_IDS = 24  # a row of fewer is decoded by tokenizers: to see that no part of it was replaced takes two microseconds
-_OF_ROWS = "return_token_type_ids", "return_attention_mask", "return_special_tokens_mask", "return_offsets_mapping"
+_OF_ROWS = "return_token_type_ids", "return_attention_mask", "return_special_tokens_mask"
+# What a row of a result is asked for, by the name of its column.
+_KNOWN = {
+    "input_ids": "ids",
+    "token_type_ids": "type_ids",
+    "attention_mask": "attention_mask",
+    "special_tokens_mask": "special_tokens_mask",
+    "word_ids": "word_ids",
+}
 _FEW_CHARACTERS = 128  # the offsets in fewer are found by tokenizers: NumPy takes 20 microseconds for any number of them
 _TAKES_ROWS = not hasattr(PreTrainedTokenizerFast, "_batch_encode_plus")  # as `encode` and `decode` of transformers 5 do
 # The options of `from_pretrained` that say how files are found; every other one is of the tokenizer, and saved with it.
@@ -186,21 +193,27 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     # transformers 5 calls `_encode_plus` for a text or a batch, 4 for a text only; for a batch it calls the other.
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **options: Any) -> Any:
-        if not isinstance(text, str):
-            # tokenizers may be asked later, when the caller has changed the lists.
-            text, text_pair = (each.copy() if isinstance(each, list) else each for each in (text, text_pair))
+        is_split = options.get("is_split_into_words")
+        if isinstance(text, str) and not text_pair and not is_split:  # an empty text makes no pair
+            with_tokenizers = partial(super()._encode_plus, text, text_pair=text_pair, **options)
+            return self._encoded(Batch([text], False), options, with_tokenizers, is_one=True)
+        text, text_pair = map(_copied, (text, text_pair))
         with_tokenizers = partial(super()._encode_plus, text, text_pair=text_pair, **options)
-        if not isinstance(text, str):
-            batch = Batch.of(text, text_pair) if _TAKES_ROWS else None
-            return self._encoded(batch, options, with_tokenizers, is_one=False)
-        batch = Batch.of([text], [text_pair]) if text_pair else Batch([text], False)  # an empty text makes no pair
-        return self._encoded(batch, options, with_tokenizers, is_one=True)
+        if is_split:
+            is_one = not (isinstance(text, (list, tuple)) and text and isinstance(text[0], (list, tuple)))
+        else:
+            is_one = isinstance(text, str)
+        if is_one:
+            text, text_pair = [text], [text_pair] if text_pair else None
+        elif not _TAKES_ROWS:
+            text = None
+        return self._encoded(Batch.of(text, text_pair, bool(is_split)), options, with_tokenizers, is_one)
 
     def _batch_encode_plus(self, batch_text_or_text_pairs: Any, **options: Any) -> Any:
-        if isinstance(batch_text_or_text_pairs, list):
-            batch_text_or_text_pairs = batch_text_or_text_pairs.copy()  # as above
+        batch_text_or_text_pairs = _copied(batch_text_or_text_pairs)
         with_tokenizers = partial(super()._batch_encode_plus, batch_text_or_text_pairs, **options)
-        return self._encoded(Batch.of(batch_text_or_text_pairs), options, with_tokenizers, is_one=False)
+        batch = Batch.of(batch_text_or_text_pairs, None, bool(options.get("is_split_into_words")))
+        return self._encoded(batch, options, with_tokenizers, is_one=False)
 
     def _encoded(
         self, batch: Batch | None, options: Mapping[str, Any], with_tokenizers: Callable[[], Any], is_one: bool
@@ -222,16 +235,23 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         def theirs() -> Any:
             return with_tokenizers().encodings
 
-        columns = self._encode_plain(batch, {**options, "verbose": False, **dict.fromkeys(_OF_ROWS, True)})
+        told = {**options, "verbose": False, **dict.fromkeys(_OF_ROWS, True), "return_offsets_mapping": False}
+        columns = self._encode_plain(batch, told, needs_words=True)
         if columns is None:
             return theirs()
-        names = ("input_ids", "token_type_ids", "attention_mask", "special_tokens_mask", "offset_mapping")
-        rows = [dict(zip(names, row, strict=True)) for row in zip(*map(columns.__getitem__, names), strict=True)]
+
+        @functools.cache
+        def offsets() -> Any:
+            columns = self._encode_plain(batch, {**told, "return_offsets_mapping": True})
+            return None if columns is None else columns["offset_mapping"]
+
         spelled = self._applied.spelled
-        return [
-            RowEncoding(row, spelled(row["input_ids"]), batch.is_pair, partial(_row_of, theirs, number))
-            for number, row in enumerate(rows)
-        ]
+        kind = RowEncoding if batch.is_pair else TextEncoding if batch.n_words is None else SplitTextEncoding
+        rows = []
+        for number, row in enumerate(zip(*(columns[name] for name in _KNOWN if name in columns), strict=True)):
+            known = dict(zip((of_row for name, of_row in _KNOWN.items() if name in columns), row, strict=True))
+            rows.append(kind(known, spelled, partial(_row_of, offsets, number), partial(_row_of, theirs, number)))
+        return rows
 
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **options: Any) -> list[str]:
         """The tokens of a text, spelled in GPT-2's alphabet; arguments are those of PreTrainedTokenizerFast."""
@@ -298,12 +318,18 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         except ValueError:  # nbbpe cannot honour the tokenizer, or a row has an id without a token, which tokenizers skips
             return None
 
-    def _encode_plain(self, batch: Batch | None, options: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The columns of a batch of texts or pairs, by nbbpe; None if tokenizers must decide."""
-        if batch is None or not options.keys() <= _PLAIN or any(map(options.get, _OFF)):
+    def _encode_plain(
+        self, batch: Batch | None, options: Mapping[str, Any], needs_words: bool = False
+    ) -> dict[str, Any] | None:
+        """The columns of a batch of texts or pairs, by nbbpe; None if tokenizers must decide.
+
+        needs_words : whether the number of the word of each id is asked for, too, where texts are split into words
+        """
+        if batch is None or not options.keys() <= _PLAIN or options.get("sanitize_control_tokens"):
             return None
         texts = batch.texts
-        if any(map(has_surrogates, texts)):  # which tokenizers refuses
+        whole = texts if batch.n_words is None else ["".join(texts)]  # there are many words
+        if any(map(has_surrogates, whole)):  # which tokenizers refuses
             return None
         padding_side = options.get("padding_side")
         padding_side = self.padding_side if padding_side is None else padding_side
@@ -313,7 +339,8 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             options.get("add_special_tokens", True),
             options.get("split_special_tokens", self.split_special_tokens),
         )
-        if type(adds) is not bool or type(splits) is not bool:  # which tokenizers refuses, or looks up
+        is_split = options.get("is_split_into_words", False)
+        if {type(adds), type(splits), type(is_split)} != {bool}:  # which tokenizers refuses, or looks up
             return None
         needs_offsets = options.get("return_offsets_mapping")
         if needs_offsets and sum(map(len, texts)) < _FEW_CHARACTERS:
@@ -322,15 +349,18 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         allowed = applied.found_when_split if splits else "all"
         if allowed is None or (needs_offsets and applied.finder is None):
             return None
-        rows = applied.encode(texts, allowed)
+        ids_of_texts, starts = applied.encode(texts, allowed)
+        rows = batch.rows(ids_of_texts, starts)
         frame = applied.frame(batch.is_pair, adds)
         n_usual = applied.frame(False, True).n_ids
         cut = Cut.of(rows, frame, options, self.truncation_side == "left", n_usual)
         if cut is None:
             return None
-        offsets = applied.finder.find(texts, rows, cut.spans) if needs_offsets and applied.finder else []
-        if offsets is None:
-            return None
+        offsets = None
+        if needs_offsets and applied.finder is not None:
+            offsets = applied.finder.find(texts, ids_of_texts, starts, cut.places(list(map(len, rows))))
+            if offsets is None:
+                return None
         # As in their class, what a call before set in the tokenizer of tokenizers is not left there, nor saved with it.
         backend = self._tokenizer
         if backend.truncation is not None:
@@ -345,19 +375,20 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         names = self.model_input_names
         needs_types, needs_mask = options.get("return_token_type_ids"), options.get("return_attention_mask")
         if "token_type_ids" in names if needs_types is None else needs_types:
-            columns["token_type_ids"] = frame.type_rows(rows, ids)
+            columns["token_type_ids"] = frame.type_rows(rows, ids, cut.later)
         if "attention_mask" in names if needs_mask is None else needs_mask:
             columns["attention_mask"] = [[1] * len(row) for row in ids]
         if options.get("return_special_tokens_mask"):
-            columns["special_tokens_mask"] = frame.put([[0] * len(row) for row in rows], 1)
-        if needs_offsets:
-            columns["offset_mapping"] = frame.put(offsets, (0, 0))
+            columns["special_tokens_mask"] = frame.put_value([[0] * len(row) for row in rows], 1)
+        if offsets is not None:
+            columns["offset_mapping"] = frame.put_value(offsets, (0, 0))
+        if needs_words and batch.n_words is not None:
+            columns["word_ids"] = frame.put_value(cut.apply(batch.word_ids(starts)), None)
         found: dict[str, Any] = columns if is_unpadded(options) else padded(columns, self._pads(), options, padding_side)
         if options.get("return_length"):
             found["length"] = list(map(len, found["input_ids"]))
         if options.get("return_overflowing_tokens"):
-            numbers = range(len(rows)) if cut.spans is None else [i for i, _, _ in cut.spans]
-            found["overflow_to_sample_mapping"] = list(numbers)
+            found["overflow_to_sample_mapping"] = cut.numbers(len(ids))
         return found
 
     def _pads(self) -> dict[str, Any]:
@@ -368,11 +399,21 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             "attention_mask": 0,
             "special_tokens_mask": 1,
             "offset_mapping": (0, 0),
+            "word_ids": None,
         }
 
 
-def _row_of(encodings: Callable[[], list[Any]], number: int) -> Any:
-    return encodings()[number]
+def _copied(texts: Any) -> Any:
+    """Texts as they are now: tokenizers may be asked later, when the caller has changed the lists."""
+    if not isinstance(texts, (list, tuple)):
+        return texts
+    copied = texts if texts and isinstance(texts[0], str) else map(_copied, texts)
+    return list(copied) if isinstance(texts, list) else tuple(copied)
+
+
+def _row_of(find: Callable[[], list[Any] | None], number: int) -> Any:
+    rows = find()
+    return None if rows is None else rows[number]
 
 
 class _Config:

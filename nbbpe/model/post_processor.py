@@ -49,18 +49,25 @@ def read_templates(part: Mapping[str, Any] | None) -> Templates:
     return found[0] if found else PLAIN
 
 
+TYPES_OF_TEXTS = 0, 1  # of a pair, before the post_processor
+
+
 class Types(NamedTuple):
-    """The type of each piece of the templates of a Templates, for models that count a type for each text."""
+    """The type of each piece of the templates of a Templates, for models that count a type for each text.
+
+    later : those of a first and of a second text in rows that another row begins, if tokens are put around
+    """
 
     single: list[int]
     pair: list[int]
+    later: tuple[int, int] = TYPES_OF_TEXTS
 
 
 def read_types(part: Mapping[str, Any] | None) -> Types:
     """The types of the pieces of a post_processor that `read_templates` accepts."""
     for step in steps_of(part, "post_processor", "processors"):
         if step["type"] == "RobertaProcessing":
-            return Types([0, 0, 0], [0, 0, 0, 0, 0])
+            return Types([0, 0, 0], [0, 0, 0, 0, 0], later=(0, 0))
         if step["type"] == "BertProcessing":
             return Types([0, 0, 0], [0, 0, 0, 1, 1])
         if step["type"] == "TemplateProcessing":
