@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,11 @@ class OffsetFinder:
         self._spaces = _Spaces.of(vocab, special) if trimming.trims else None
 
     def find(
-        self, texts: list[str], ids_of_texts: list[int], starts_of_texts: list[int], places: list[tuple[int, int]]
+        self,
+        texts: list[str],
+        ids_of_texts: list[int] | NDArray[Any],
+        starts_of_texts: list[int],
+        places: list[tuple[int, int]],
     ) -> list[Offsets] | None:
         """The start and the end of each token in its text, for stretches of tokens.
 

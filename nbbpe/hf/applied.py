@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from numpy.typing import NDArray
 from tokenizers import Tokenizer as Backend
 
 from ..encoding.decoder import Decoder
@@ -44,7 +47,7 @@ class Applied:
             return None
         return plain.intersection(model.choosable)  # the others are parts of ordinary text, and always found
 
-    def encode(self, texts: list[str], allowed_special: Choice) -> tuple[list[int], list[int]]:
+    def encode(self, texts: list[str], allowed_special: Choice) -> tuple[list[int] | NDArray[Any], list[int]]:
         """The ids of texts, one after another; and where those of each text start, and the last ones end."""
         if len(texts) <= _FEW and sum(map(len, texts)) <= _SHORT:
             ids: list[int] = []
@@ -54,7 +57,7 @@ class Applied:
                 starts.append(len(ids))
             return ids, starts
         found = self.tokenizer.encode_batch_flat(texts, allowed_special=allowed_special)
-        return found[0].tolist(), found[1].tolist()
+        return found[0], found[1].tolist()
 
     def frame(self, is_pair: bool, has_ids: bool) -> Frame:
         """What is put around a text or a pair; without ids, nothing."""

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate, chain, pairwise, repeat
 from typing import Any, NamedTuple, TypeGuard
 
+from numpy.typing import NDArray
+
 from ..model.post_processor import Template, Templates
 
 Rows = list[list[Any]]
@@ -69,14 +71,18 @@ class Batch(NamedTuple):
             return None
         return cls(words, others is not None, list(map(len, both)))
 
-    def rows(self, values: list[Any], starts: list[int]) -> Rows:
-        """A row for each whole text, of a value for each id.
+    def rows(self, values: list[Any] | NDArray[Any], starts: list[int]) -> Rows:
+        """A row for each whole text.
 
+        values : one for each id
         starts : where the ids of each of `texts` start, and where the last ones end
         """
         if self.n_words is not None:
             starts = [starts[i] for i in accumulate(self.n_words, initial=0)]
-        return [values[start:end] for start, end in pairwise(starts)]
+        spans = pairwise(starts)
+        if isinstance(values, list):
+            return [values[start:end] for start, end in spans]
+        return [values[start:end].tolist() for start, end in spans]
 
     def word_ids(self, starts: list[int]) -> Rows:
         """The number of the word of each id, in rows of whole texts."""
