@@ -340,7 +340,8 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             options.get("split_special_tokens", self.split_special_tokens),
         )
         is_split = options.get("is_split_into_words", False)
-        if type(adds) is not bool or type(splits) is not bool or type(is_split) is not bool:  # which tokenizers refuses, or looks up
+        # tokenizers refuses other values, or looks them up.
+        if type(adds) is not bool or type(splits) is not bool or type(is_split) is not bool:
             return None
         needs_offsets = options.get("return_offsets_mapping")
         if needs_offsets and sum(map(len, texts)) < _FEW_CHARACTERS:
