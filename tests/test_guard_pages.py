@@ -143,3 +143,19 @@ def test_encoding_new_pieces_touches_nothing_beyond_its_buffers(small, pattern):
         assert fresh.decode_bytes(ids) == text.encode(errors="surrogateescape")
         flat, starts = fresh.encode_batch_flat([data, b"", data])
         assert flat[: starts[1]].tolist() == flat[starts[2] :].tolist() == fresh.encode(data)
+
+
+@pytest.mark.parametrize("vocab_size", [400, 70_000])
+def test_ids_that_fill_the_output_are_written_within_it(small, sizes, vocab_size):
+    """Ids are copied 16 or 32 bytes at a time: the output needs room for what is copied after the last one."""
+    vocab = small.vocab | {vocab_size - 1: b"<|wide|>"}  # ids of two bytes, or of four
+    source = random.Random(3)
+    # Known pieces and new ones, which have as many ids as bytes.
+    data = b"".join(b"%d%s" % (source.randrange(10 ** source.randrange(1, 5)), b"?@\n"[i % 3 :][:1]) for i in range(20_000))
+    wanted = small.encode_ordinary(data)
+    assert len(wanted) == len(data)
+    for out in 1 << 10, 1 << 12, (1 << 12) + 64, 5000:
+        sizes(out=out)
+        fresh = nbbpe.Tokenizer(vocab, small.merges, ["<|wide|>"], max_pieces=1000)
+        assert list(fresh.encode_iterable([data])) == wanted
+        assert fresh.count(data) == len(wanted)
