@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from itertools import pairwise
 
+MAGIC = b"\x28\xb5\x2f\xfd"  # of a frame of Zstandard
 SKIPPABLE = b"\x52\x2a\x4d\x18\x05\x00\x00\x00hello"
 _WRAPPING = 26  # bytes of a member of bgzip besides its compressed text
 

@@ -85,6 +85,63 @@ def test_frames_of_every_level_and_kind_of_block_are_found(level):
     assert found(data, ".zst") == wanted
 
 
+def by_hand(descriptor: int, text: bytes = b"abcde", window: int = 0, size: int = 0, kind: int = 0) -> bytes:
+    """A frame of one block, see RFC 8878, sections 3.1.1.1 and 3.1.1.2; its size of the text may be wrong."""
+    is_single = descriptor >> 5 & 1
+    fields = bytes([] if is_single else [window]) + bytes([0, 1, 2, 4][descriptor & 3])  # the second, of a dictionary
+    fields += size.to_bytes([is_single, 2, 4, 8][descriptor >> 6], "little")
+    block = (1 | kind << 1 | len(text) << 3).to_bytes(3, "little") + text
+    return frames.MAGIC + bytes([descriptor]) + fields + block + bytes(4 if descriptor & 4 else 0)
+
+
+def test_frames_with_headers_of_every_kind_are_found():
+    for descriptor in range(256):
+        frame = by_hand(descriptor)
+        n = len(frame)
+        assert found(frame * 3, ".zst") == [Frame(0, n), Frame(n, 2 * n), Frame(2 * n, 3 * n)], descriptor
+
+
+def test_the_window_of_a_frame_is_read_off_its_header():
+    mega = 1 << 20
+    for frame, is_known in (
+        (by_hand(0, window=15 << 3), True),  # 32 MB
+        (by_hand(0, window=15 << 3 | 1), False),
+        (by_hand(0, window=14 << 3 | 7), True),
+        (by_hand(0x20 | 2 << 6, size=32 * mega), True),  # of one segment
+        (by_hand(0x20 | 2 << 6, size=32 * mega + 1), False),
+        (by_hand(0x20 | 3 << 6 | 3, size=32 * mega), True),
+        (by_hand(0x20 | 3 << 6 | 3, size=1 << 40), False),
+        (by_hand(0x20 | 1 << 6, size=0xFFFF), True),
+        (by_hand(2 << 6, size=1 << 31), True),  # not of one segment
+    ):
+        n = len(frame)
+        assert found(frame * 2, ".zst") == ([Frame(0, n), Frame(n, 2 * n)] if is_known else [Frame(0, None)])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [b"Plai" + frames.SKIPPABLE[4:], b"\x60" + frames.SKIPPABLE[1:], frames.SKIPPABLE[:3] + b"\x19" + frames.SKIPPABLE[4:]],
+    ids=["text", "first byte", "fourth byte"],
+)
+def test_other_data_after_a_frame_ends_the_search(other):
+    frame = by_hand(0)
+    assert found(frame + other + frame, ".zst") == [Frame(0, len(frame))]
+
+
+def test_a_block_of_no_kind_ends_the_search():
+    frame, invalid = by_hand(0), by_hand(0, kind=3)
+    assert found(frame + invalid + frame, ".zst") == [Frame(0, len(frame)), Frame(len(frame), None)]
+
+
+def test_skippable_frames_may_be_long(tmp_path):
+    frame, n_skipped = by_hand(0), (1 << 24) + 5
+    with (tmp_path / "sparse").open("w+b") as file:
+        file.write(frames.SKIPPABLE[:4] + n_skipped.to_bytes(4, "little"))
+        file.seek(8 + n_skipped)
+        file.write(frame)
+        assert list(find_frames(file, ".zst")) == [Frame(8 + n_skipped, 8 + n_skipped + len(frame))]
+
+
 @given(st.lists(st.binary(max_size=300), max_size=9))
 def test_members_that_say_how_long_they_are_are_found(pieces):
     members = list(map(frames.bgzf, pieces))
