@@ -102,6 +102,15 @@ def test_the_loop_is_its_twin(sources, measures, window, min_frequency, max_toke
         assert learned(sources, 285, tie_break, start=start, **options, **limits) == expected
 
 
+def test_where_all_sources_wait_the_worst_of_them_is_next():
+    # Of seven sources, two have pairs: each of these soon had more than its turns of the last four merges.
+    letters = [{b"a": 1}] * 5
+    first, second = {b"abcabcab": 9, b"bacbca": 5, b"ccab": 2}, {b"defdef": 3, b"fdeefd": 2, b"eeff": 1}
+    for sources in [first, second, *letters], [second, first, *letters], [*letters, first, second]:
+        expected, _ = naive.train_for_parity(sources, 280, window=4)
+        assert learned(sources, 280, window=4) == expected
+
+
 @given(sources=SOURCES.filter(any), limits=LIMITS, tie_break=st.sampled_from(TIE_BREAKS))
 @settings(max_examples=examples(60, 600))
 def test_rules_are_kept_in_every_source(sources, limits, tie_break):
