@@ -21,6 +21,7 @@ from test_merging import symbol_pairs, walk
 from test_token_rules import LIMITS
 
 import nbbpe
+from nbbpe.kernels.machine import secret
 from nbbpe.kernels.training import merge_loop, pair_table, parity_loop
 from nbbpe.text.pattern import get_pattern
 from nbbpe.training import parity_queues
@@ -109,6 +110,13 @@ def test_where_all_sources_wait_the_worst_of_them_is_next():
     for sources in [first, second, *letters], [second, first, *letters], [*letters, first, second]:
         expected, _ = naive.train_for_parity(sources, 280, window=4)
         assert learned(sources, 280, window=4) == expected
+
+
+def test_pairs_of_other_sources_are_passed_over_in_a_search(monkeypatch):
+    # By such a secret all searches begin in one slot, so that they meet the entries of all sources.
+    monkeypatch.setattr(secret, "of_process", lambda: np.zeros(secret.SIZE, dtype=np.uint64))
+    sources = [{b"abcabcab": 9, b"bacbca": 5, b"ccab": 2}, {b"abab": 3, b"cabca": 2, b"bbcc": 1}, {b"abccba": 4}]
+    assert learned(sources, 280) == naive.train_for_parity(sources, 280)[0]
 
 
 @given(sources=SOURCES.filter(any), limits=LIMITS, tie_break=st.sampled_from(TIE_BREAKS))
