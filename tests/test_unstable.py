@@ -60,3 +60,13 @@ def test_a_control_character_is_no_whitespace_before_which_is_split():
     ranks = {bytes([byte]): byte for byte in range(256)} | {b"!\x1c": 256, b"  ": 257}
     assert_same(*made(ranks, "gpt2"), "a!\x1c")
     assert_same(*made(ranks, "gpt2"), "a  ")
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "cl100k"])
+@pytest.mark.parametrize("text", ["a  b", "a   b", "a\n  b", "a\n ", "  b", f"a{END}  b"])
+def test_whitespace_before_a_pretoken_that_begins_with_it_is_unstable_too(pattern, text):
+    tokens = [*(bytes([byte]) for byte in range(256)), b"  ", b" \n", b"\n ", b"  b", b"\n  b"]
+    ranks = {token: rank for rank, token in enumerate(tokens)}
+    both = made(ranks, pattern)
+    assert_same(*both, text, allowed_special="all")
+    assert_same(*both, text, disallowed_special=())
