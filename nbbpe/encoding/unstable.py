@@ -52,10 +52,10 @@ class Completions:
         return ids[:-n_last], list(map(list, sorted(found)))
 
     def _beginning_with(self, data: bytes) -> list[bytes]:
-        """The tokens that begin with some bytes, sorted."""
+        """The tokens that begin with some bytes of a text, sorted."""
         first = bisect_left(self._sorted, data)
-        lower = data.rstrip(b"\xff")  # the next bytes that do not begin with these are above it
-        end = bisect_left(self._sorted, lower[:-1] + bytes([lower[-1] + 1]), first) if lower else len(self._sorted)
+        # The next bytes that do not begin with these; no byte of UTF-8 is 0xff.
+        end = bisect_left(self._sorted, data[:-1] + bytes([data[-1] + 1]), first)
         return self._sorted[first:end]
 
     def _straddling(self, unstable: bytes) -> Iterator[tuple[int, ...]]:
