@@ -327,7 +327,9 @@ def test_a_file_of_ends_that_does_not_belong_to_the_ids_is_an_error(records, sma
     good = ends.read_bytes()
     longer = good[:-8] + np.array([1000], dtype="<i8").tobytes()
     swapped = good[:8] + good[-8:] + good[16:-8] + good[8:16]
-    for bad in good[:-8], good + bytes(8), longer, swapped, b"x" + good[1:], b"":
+    negative = good[:8] + np.array([-1], dtype="<i8").tobytes() + good[16:]
+    in_parts = good[:8], good[:-3], good + b"xyz", b""
+    for bad in good[:-8], good + bytes(8), longer, swapped, negative, b"x" + good[1:], *in_parts:
         ends.write_bytes(bad)
         with pytest.raises(ValueError, match=r"records\.bin\.ends does not hold 5 ends of documents, as records\.bin has"):
             nbbpe.TokenFile(records, small).documents()
