@@ -185,3 +185,12 @@ def test_a_cached_piece_is_not_taken_for_the_same_bytes_at_the_end(tokenizer):
     for text in "x\n  y", "x\n ", "x\n  y", "x\n  \n z", "x\n  \n", "x\n  \n z":
         assert tokenizer.encode(text) == other.encode(text)
         assert tokenizer.encode(text + "\n  y") == other.encode(text + "\n  y")
+
+
+@pytest.mark.parametrize("n", [20, 100, 300, 6000])  # short pieces, and long ones, which another kernel encodes
+def test_a_long_piece_is_split_as_what_follows_it_says(tokenizer, n):
+    # At the end of a text, all letters are one pretoken.
+    fresh = nbbpe.Tokenizer(tokenizer.vocab, tokenizer.merges, [SEPARATOR], r"x+\Z|x|\s")
+    for texts in ["x" * n, "x" * n + " "], ["x" * (n + 1) + " ", "x" * (n + 1)]:
+        for text in texts:
+            assert fresh.encode(text) == by_regex(fresh).encode(text), texts
