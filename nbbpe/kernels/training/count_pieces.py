@@ -207,7 +207,7 @@ def take_compound(table, pattern, split_scratch, first_slot, end_slot, text, sta
     """
     pattern_at, split_at = address_of(pattern), address_of(split_scratch)
     text_at, table_at = address_of(text), table_addresses(table)
-    room = min(text.shape[0] - PADDING, counts.shape[0])  # a piece has no more pretokens than bytes
+    room = min(text.shape[0] - PADDING, counts.shape[0])  # words have a byte or more: position >= n_words
     n_words = 0
     position = 0
     starts[0] = 0
@@ -220,7 +220,7 @@ def take_compound(table, pattern, split_scratch, first_slot, end_slot, text, sta
         length = key_length(table_at, slot)
         if keeps_plain and length <= INLINE_BYTES and is_plain_key(table.slots[slot], table.slots[slot + 1], length):
             continue
-        if max(position, n_words) + length > room:
+        if position + length > room:
             return slot, n_words
         end = position + copy_key(table_at, slot, text_at + position)
         begin_piece(split_at, pattern_at)
