@@ -247,10 +247,11 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
 
         spelled = self._applied.spelled
         kind = RowEncoding if batch.is_pair else TextEncoding if batch.n_words is None else SplitTextEncoding
+        names = {name: of_row for name, of_row in _KNOWN.items() if name in columns}
         rows = []
-        for number, row in enumerate(zip(*(columns[name] for name in _KNOWN if name in columns), strict=True)):
-            known = dict(zip((of_row for name, of_row in _KNOWN.items() if name in columns), row, strict=True))
-            rows.append(kind(known, spelled, partial(_row_of, offsets, number), partial(_row_of, theirs, number)))
+        for i, row in enumerate(zip(*map(columns.__getitem__, names), strict=True)):
+            known = dict(zip(names.values(), row, strict=True))
+            rows.append(kind(known, spelled, partial(_row_of, offsets, i), partial(_row_of, theirs, i)))
         return rows
 
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **options: Any) -> list[str]:
