@@ -7,9 +7,10 @@ is returned, tokenizers must decide, or say what is wrong.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import accumulate, chain, pairwise, repeat
+from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple, TypeGuard
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..model.post_processor import Template, Templates
@@ -67,7 +68,8 @@ class Batch(NamedTuple):
         if not _are_lists(both):
             return None
         words = list(chain.from_iterable(both))
-        if not all(isinstance(word, str) for word in words):
+        # To look at the types takes a third of the time, and is mostly enough.
+        if set(map(type, words)) != {str} and not all(isinstance(word, str) for word in words):
             return None
         return cls(words, others is not None, list(map(len, both)))
 
@@ -86,9 +88,9 @@ class Batch(NamedTuple):
 
     def word_ids(self, starts: list[int]) -> Rows:
         """The number of the word of each id, in rows of whole texts."""
-        numbers = chain.from_iterable(map(range, self.n_words or ()))
-        counts = (end - start for start, end in pairwise(starts))
-        return self.rows(list(chain.from_iterable(map(repeat, numbers, counts))), starts)
+        n_words = np.array(self.n_words, dtype=np.int64)
+        numbers = np.arange(n_words.sum()) - np.repeat(np.cumsum(n_words) - n_words, n_words)
+        return self.rows(np.repeat(numbers, np.diff(starts)), starts)
 
 
 class Frame:
