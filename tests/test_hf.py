@@ -409,6 +409,7 @@ def test_plain_calls_never_reach_tokenizers(folders, monkeypatch):
     assert len(rows[1].tokens) == len(rows[0].tokens)
     ours(BATCH, truncation=True, max_length=5, stride=2, return_overflowing_tokens=True, return_length=True)
     ours(BATCH, BATCH[::-1], truncation=True, max_length=30, stride=2, return_overflowing_tokens=True)
+    assert [number for number in ours("the", "cat").sequence_ids() if number is not None] == [0, 1]
     words = ours([["the", "cat"], ["a"]], is_split_into_words=True, padding=True)
     assert words.word_ids(1)[:2] == [None, 0]
     assert words.word_to_tokens(0, 1).start == words.char_to_token(0, 2) + 1 == 2

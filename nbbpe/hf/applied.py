@@ -11,7 +11,7 @@ from ..encoding.decoder import Decoder
 from ..encoding.offsets import OffsetFinder
 from ..encoding.special_choice import Choice
 from ..formats.spelling import token_of
-from ..model.post_processor import TYPES_OF_TEXTS, read_templates, read_trimming, read_types
+from ..model.post_processor import TYPES_OF_TEXTS, read_templates, read_trimming, read_types, steps_of
 from ..model.special_tokens import find_overlap
 from ..system.lazy import lazy
 from ..tokenizer import Tokenizer
@@ -73,6 +73,11 @@ class Applied:
             for is_pair in (False, True)
             for has_ids in (False, True)
         }
+
+    @lazy
+    def numbers_texts(self) -> bool:
+        """Whether tokenizers numbers the texts of a row 0 and 1; it goes on counting at each further step."""
+        return len(steps_of(self._model.extras.post_processor, "post_processor", "processors")) <= 1
 
     @lazy
     def finder(self) -> OffsetFinder | None:

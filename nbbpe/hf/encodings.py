@@ -14,12 +14,13 @@ Offsets = list[tuple[int, int]]
 class RowEncoding:
     """A row of a result, as the Encoding of tokenizers.
 
-    What nbbpe does not know of it (words, unless texts are split into them; sequences; what overflows) is asked of
-    tokenizers, by `theirs`, which gives the row of its result.
+    What nbbpe does not know of it (words, unless texts are split into them; what overflows) is asked of tokenizers, by
+    `theirs`, which gives the row of its result.
 
     ids, type_ids, attention_mask, special_tokens_mask : list of int
     tokens   : list of str
     word_ids : list of int, of None for a token around; only where a text is split into words
+    sequence_ids : the same for the number of the text; not where tokenizers numbers them otherwise
     offsets  : list of (start, end), in characters
     """
 

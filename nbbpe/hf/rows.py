@@ -126,6 +126,11 @@ class Frame:
         n = len(rows) // 2
         return list(map(around, rows[:n], rows[n:])) if self.is_pair else list(map(around, rows))
 
+    def numbers_of_texts(self, rows: Rows) -> Rows:
+        """For each id of each text, the number of the text in its row."""
+        n_first = len(rows) // (1 + self.is_pair)
+        return [[int(i >= n_first)] * len(row) for i, row in enumerate(rows)]
+
     def combined(self, firsts: list[Span], seconds: list[Span]) -> list[tuple[Span, Span]] | None:
         """The rows of all stretches of a pair, in the order of tokenizers; None if a text is in a row twice."""
         texts = [piece for piece in self.pieces if isinstance(piece, str)]

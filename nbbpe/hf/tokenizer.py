@@ -43,6 +43,7 @@ _KNOWN = {
     "attention_mask": "attention_mask",
     "special_tokens_mask": "special_tokens_mask",
     "word_ids": "word_ids",
+    "sequence_ids": "sequence_ids",
 }
 _FEW_CHARACTERS = 128  # the offsets in fewer are found by tokenizers: NumPy takes 20 microseconds for any number of them
 _TAKES_ROWS = not hasattr(PreTrainedTokenizerFast, "_batch_encode_plus")  # as `encode` and `decode` of transformers 5 do
@@ -236,7 +237,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             return with_tokenizers().encodings
 
         told = {**options, "verbose": False, **dict.fromkeys(_OF_ROWS, True), "return_offsets_mapping": False}
-        columns = self._encode_plain(batch, told, needs_words=True)
+        columns = self._encode_plain(batch, told, tells_more=True)
         if columns is None:
             return theirs()
 
@@ -320,11 +321,11 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             return None
 
     def _encode_plain(
-        self, batch: Batch | None, options: Mapping[str, Any], needs_words: bool = False
+        self, batch: Batch | None, options: Mapping[str, Any], tells_more: bool = False
     ) -> dict[str, Any] | None:
         """The columns of a batch of texts or pairs, by nbbpe; None if tokenizers must decide.
 
-        needs_words : whether the number of the word of each id is asked for, too, where texts are split into words
+        tells_more : whether it is asked for, too, which text each id is of, and which word where texts are split into words
         """
         if batch is None or not options.keys() <= _PLAIN or options.get("sanitize_control_tokens"):
             return None
@@ -384,7 +385,9 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             columns["special_tokens_mask"] = frame.put_value([[0] * len(row) for row in rows], 1)
         if offsets is not None:
             columns["offset_mapping"] = frame.put_value(offsets, (0, 0))
-        if needs_words and batch.n_words is not None:
+        if tells_more and applied.numbers_texts:
+            columns["sequence_ids"] = frame.put_value(frame.numbers_of_texts(rows), None)
+        if tells_more and batch.n_words is not None:
             columns["word_ids"] = frame.put_value(cut.apply(batch.word_ids(starts)), None)
         found: dict[str, Any] = columns if is_unpadded(options) else padded(columns, self._pads(), options, padding_side)
         if options.get("return_length"):
@@ -402,6 +405,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             "special_tokens_mask": 1,
             "offset_mapping": (0, 0),
             "word_ids": None,
+            "sequence_ids": None,
         }
 
 
