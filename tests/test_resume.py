@@ -350,6 +350,17 @@ def test_a_place_in_the_middle_costs_what_follows_it_in_the_joined_file(small, s
     assert 3 <= len(encoded_parts) - (n_parts - 8) <= 5
 
 
+def test_a_file_of_ends_with_another_beginning_is_not_taken_for_one(small, sources, tmp_path, stopped, encoded_parts):
+    encode(small, sources["jsonl"], tmp_path / "one")
+    n_parts = len(encoded_parts)
+    stopped(8, small, sources["jsonl"], tmp_path / "out")
+    encoded_parts.clear()
+    flip(tmp_path / "out" / "ids.bin.resume" / "0.ends", 0)
+    encode(small, sources["jsonl"], tmp_path / "out")
+    assert contents(tmp_path / "out") == contents(tmp_path / "one")
+    assert len(encoded_parts) - (n_parts - 8) == 7
+
+
 def test_killed_at_any_step_of_joining_at_most_that_part_is_redone(small, sources, tmp_path, monkeypatch, encoded_parts):
     """Each call of the system that changes a file, in turn, is the last one."""
     encode(small, sources["jsonl"], tmp_path / "one")
