@@ -423,6 +423,19 @@ def test_torn_and_strange_lines_of_the_manifest_cost_their_part(small, sources, 
         assert contents(out) == contents(tmp_path / "one")
 
 
+def test_lines_after_a_torn_one_count_when_the_run_is_stopped_again(small, sources, tmp_path, waiting, encoded_parts):
+    encode(small, sources["txt"], tmp_path / "one")
+    n_parts = len(encoded_parts)
+    waiting(8, small, sources["txt"], tmp_path / "out")
+    path = tmp_path / "out" / "ids.bin.resume" / manifest.NAME
+    path.write_bytes(path.read_bytes()[:-3])
+    waiting(2, small, sources["txt"], tmp_path / "out")
+    encoded_parts.clear()
+    encode(small, sources["txt"], tmp_path / "out")
+    assert len(encoded_parts) == n_parts - 9
+    assert contents(tmp_path / "out") == contents(tmp_path / "one")
+
+
 def test_a_manifest_that_cannot_be_read_is_refused_by_name(small, sources, tmp_path, stopped):
     stopped(4, small, sources["txt"], tmp_path / "out")
     path = tmp_path / "out" / "ids.bin.resume" / manifest.NAME
