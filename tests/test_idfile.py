@@ -250,6 +250,11 @@ def test_documents_end_after_their_separators(sizes, tmp_path, ids, separators, 
     assert file.document_starts is starts
 
 
+def test_the_highest_id_of_a_type_may_be_a_separator(tmp_path):
+    file = nbbpe.TokenFile(bare(tmp_path / "a.bin", [1, 65535, 2]), dtype=np.uint16, separator_ids=[65535, 65536])
+    assert [document.tolist() for document in file.documents()] == [[1, 65535], [2]]
+
+
 def test_the_documents_of_an_encoded_text_are_its_parts(encoded, small):
     file = nbbpe.TokenFile(encoded, small)
     found = [small.decode(document) for document in file.documents()]
