@@ -757,6 +757,17 @@ def test_a_file_that_has_changed_since_it_was_pickled_is_an_error(encoded, small
         pickle.loads(data)
 
 
+def test_other_ids_of_the_same_number_and_tokenizer_are_not_those_that_were_pickled(small, tmp_path):
+    path = tmp_path / "ids.bin"
+    small.encode_file(documents=["123"], output_path=path)
+    data = pickle.dumps(nbbpe.TokenFile(path, small))
+    small.encode_file(documents=["123"], output_path=path)
+    n_ids = len(pickle.loads(data))
+    assert small.encode_file(documents=["132"], output_path=path) == n_ids
+    with pytest.raises(ValueError, match="has changed since this TokenFile was opened"):
+        pickle.loads(data)
+
+
 def test_a_file_that_is_replaced_stays_what_it_was_while_it_is_open(encoded, small, source):
     file = nbbpe.TokenFile(encoded, small)
     before = file.ids.tolist()
