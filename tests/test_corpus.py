@@ -195,6 +195,14 @@ def test_whitespace_is_not_cut_before_its_last_character_where_a_special_token_f
         assert [*find_cuts(PositionedBytes(text), len(text), 2, get_pattern(name).tables, tokens, 1)] == [200]
 
 
+def test_whitespace_is_not_cut_before_its_last_character_where_the_longest_special_token_follows():
+    for longest in range(3, 66):
+        token = b"s" * longest
+        text = b"x".ljust(200) + token  # which begins where the first search ends
+        text = text.ljust(2 * (200 - longest), b"y")
+        assert [*find_cuts(PositionedBytes(text), len(text), 2, GPT2.tables, specials(token), 1)] == [200], longest
+
+
 def test_a_file_with_special_tokens_is_cut_at_them(tmp_path):
     data = (b"It's a story. " * 20 + SPECIAL) * 30
     parts = cut(tmp_path / "f", data, 1000)
