@@ -77,6 +77,17 @@ def test_special_tokens_are_found_across_the_edges_of_windows(small, filler):
             small.encode(text, allowed_special=(), disallowed_special={texts.SPECIAL})
 
 
+def test_characters_of_four_bytes_tell_of_boundaries_across_the_edges_of_windows(sizes):
+    # Two spaces are one pretoken unless a letter follows, of which a window may have a part only.
+    tok = nbbpe.Tokenizer({**{i: bytes([i]) for i in range(256)}, 256: b"  "}, [(b" ", b" ")], [], r"\s+(?!\p{L})|\s|\S")
+    text = "".join(f"{'x' * n}  {'𠀀😀'[n % 2]}" for n in range(12))
+    wanted = tok.encode(text)
+    assert wanted.count(256) == 6
+    for window in range(8, 60):
+        sizes(window=window)
+        assert list(tok.encode_iterable([text])) == wanted, window
+
+
 def test_one_word_longer_than_a_window(small):
     found, wanted = both(small, "encode_array", "ä" * WINDOW)
     assert found == wanted
