@@ -22,6 +22,7 @@ import nbbpe
 from nbbpe.encoding import prepared_encoder
 from nbbpe.encoding.special_choice import pack_special_tokens
 from nbbpe.formats.spelling import spell
+from nbbpe.text import preparation
 from nbbpe.text.preparation import last_cut
 from nbbpe.text.windows import Window, concatenated
 
@@ -620,3 +621,24 @@ def test_where_a_text_may_be_cut_is_found_in_linear_time(space):
         seconds.append(time.process_time() - began)
     # Without the other kind of space, all of the text was searched for one at each place.
     assert seconds[0] < 2.5 * seconds[1]
+
+
+def test_whitespace_that_a_token_takes_is_looked_through_once(trained, monkeypatch):
+    theirs = theirs_with(trained, **FAMILIES["a space that takes others"])
+    ours = nbbpe.load(theirs)
+    n_looked_at = 0
+
+    def counted(look: Any) -> Any:
+        def call(*args: Any) -> str:
+            nonlocal n_looked_at
+            n_looked_at += 1
+            return look(*args)
+
+        return call
+
+    for name in "_character_at", "_character_before":
+        monkeypatch.setattr(preparation, name, counted(getattr(preparation, name)))
+    for text in " " * 500 + "a", "a" + " " * 500:
+        n_looked_at = 0
+        assert ours.encode(text) == theirs.encode(text, add_special_tokens=False).ids
+        assert 500 < n_looked_at < 4 * 500  # each space recurs as the token
