@@ -611,6 +611,17 @@ def test_texts_of_special_tokens_are_cut_between_these(trained, name, between, s
         assert longest < 1000 < len(text)
 
 
+@pytest.mark.parametrize("space", [" ", "\n\n ", " " * 9])
+def test_texts_are_not_cut_between_a_token_and_the_whitespace_that_it_takes(trained, space, sizes):
+    theirs = theirs_with(trained, **FAMILIES["rstrip"])
+    ours = nbbpe.load(theirs)
+    text = f"<r>{space}" * 100
+    wanted = theirs.encode(text, add_special_tokens=False).ids
+    assert len(wanted) == 100
+    sizes(window=64)
+    assert ours.encode(io.BytesIO(text.encode())) == wanted
+
+
 @pytest.mark.parametrize("space", [" ", "\n"])
 def test_where_a_text_may_be_cut_is_found_in_linear_time(space):
     seconds = []
