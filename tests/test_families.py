@@ -611,6 +611,16 @@ def test_texts_of_special_tokens_are_cut_between_these(trained, name, between, s
         assert longest < 1000 < len(text)
 
 
+def test_tokens_are_found_where_spaces_were_that_a_normalizer_takes_away(trained, sizes):
+    theirs = theirs_with(trained, normalizer=norm.Replace(" ", ""), added=[Added("QZ", normalized=True)])
+    ours = nbbpe.load(theirs)
+    text = "xQ Z" * 100
+    wanted = theirs.encode(text, add_special_tokens=False).ids
+    assert wanted.count(theirs.token_to_id("QZ")) == 100
+    sizes(window=64)
+    assert ours.encode(io.BytesIO(text.encode())) == wanted
+
+
 @pytest.mark.parametrize("space", [" ", "\n\n ", " " * 9])
 def test_texts_are_not_cut_between_a_token_and_the_whitespace_that_it_takes(trained, space, sizes):
     theirs = theirs_with(trained, **FAMILIES["rstrip"])
