@@ -340,6 +340,18 @@ def test_parquet_without_rows_or_text(small, tmp_path, rows):
 # Packed streams
 
 
+def test_zeros_are_no_part_of_a_gzip_file_but_behind_its_members(small, tmp_path):
+    member = gzip.compress(b"the cat")
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(member + bytes(9) + member + bytes(9))
+    small.encode_file(path, tmp_path / "a.bin")
+    assert small.decode(nbbpe.TokenFile(tmp_path / "a.bin").ids) == "the catthe cat"
+    for data in bytes(9) + member, bytes(9):  # Python's gzip refuses them, too
+        path.write_bytes(data)
+        with pytest.raises(OSError, match=r"a\.txt\.gz' is broken or truncated"):
+            small.encode_file(path, tmp_path / "a.bin")
+
+
 def test_several_members_and_frames_are_one_stream(tmp_path):
     documents = [f"number {i} " * i for i in range(60)]
     halves = json_lines(documents[:30]), json_lines(documents[30:])
