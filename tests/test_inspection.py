@@ -150,6 +150,20 @@ def test_a_comparison_is_that_of_the_tokens_side_by_side(small, other, documents
         assert figures.counts.tolist() == inspection.text_figures(tokenizer, documents=documents).counts.tolist()
 
 
+def test_a_comparison_shows_stretches_of_up_to_64_bytes():
+    vocab = {byte: bytes([byte]) for byte in range(256)}
+    doubled = [b"a" * 2**i for i in range(7)]  # up to 64
+    merges = [(each, each) for each in doubled[:-1]]
+    long = nbbpe.Tokenizer(vocab | dict(enumerate(doubled[1:], 256)), merges, [], None)
+    found = inspection.compare(long, nbbpe.Tokenizer(vocab, [], [], None), documents=["a" * 64])
+    assert [each.text for each in found.splits] == [b"a" * 64]
+    longer = nbbpe.Tokenizer(
+        vocab | dict(enumerate([*doubled[1:], b"a" * 64 + b"b"], 256)), [*merges, (b"a" * 64, b"b")], [], None
+    )
+    found = inspection.compare(longer, nbbpe.Tokenizer(vocab, [], [], None), documents=["a" * 64 + "b"])
+    assert (found.n_differing, found.n_differing_bytes, found.splits) == (1, 65, [])
+
+
 def test_a_comparison_knows_what_the_vocabularies_share(small, other):
     found = inspection.compare(small, other, documents=[])
     a = {token for token in small.vocab.values() if token != texts.SPECIAL.encode()}
