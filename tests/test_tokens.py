@@ -17,7 +17,10 @@ from hypothesis import strategies as st
 
 import nbbpe
 from nbbpe.encoding import tokens as tokens_module
+from nbbpe.encoding.decoder import Decoder
+from nbbpe.encoding.offsets import OffsetFinder
 from nbbpe.encoding.tokens import visible
+from nbbpe.model.post_processor import Trimming
 from nbbpe.text.utf8 import to_bytes
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")
@@ -280,3 +283,14 @@ def test_the_html_form_of_a_long_text_is_cut(small):
     assert page.count("<span") == 5000
     assert f"and {len(found) - 5000:,} more" in page
     assert f"{len(found):,} tokens" in page
+
+
+def test_ids_that_begin_elsewhere_than_their_texts_have_no_offsets(small):
+    model = small._model
+    finder = OffsetFinder(model.packed, model.special, [], Decoder(model.vocab), Trimming(trims=False, keeps_first=False))
+    ids = [97, 98, 99]
+    assert finder.find(["ab", "c"], ids, [0, 2, 3], [(0, 2), (2, 3)]) == [[(0, 1), (1, 2)], [(0, 1)]]
+    assert finder.find(["ab", "c"], ids, [0, 1, 3], [(0, 1), (1, 3)]) is None  # of "a" and "bc"
+    assert finder.find(["ab", "d"], ids, [0, 2, 3], [(0, 2), (2, 3)]) is None
+    assert finder.find(["abc", ""], ids, [0, 2, 3], [(0, 2), (2, 3)]) is None
+    assert finder.find(["ab", "c"], ids, [0, 3, 3], [(0, 3), (3, 3)]) is None
