@@ -136,6 +136,14 @@ def test_a_sample_of_lines_is_what_the_digests_say(tmp_path):
     assert documents_of(tmp_path / "a.txt", Sample(8, 0.0, 0.3)) != documents_of(tmp_path / "a.txt", Sample(7, 0.0, 0.3))
 
 
+@pytest.mark.parametrize("n_more", [-1, 0, 1])
+def test_a_line_as_long_as_a_line_may_be_is_one_document(tmp_path, n_more):
+    line = b"x" * (_LONGEST_LINE + n_more)
+    (tmp_path / "a.txt").write_bytes(line)
+    wanted = [line] if n_more <= 0 else [line[:-1], b"x"]
+    assert documents_of(tmp_path / "a.txt", Sample(0, 0.0, 1.0)) == wanted
+
+
 def test_a_sample_of_documents_and_records_is_what_the_digests_say(tmp_path):
     documents = [letters(i, 500) for i in range(200)]
     (tmp_path / "a.txt").write_text(SPECIAL.join(documents), newline="")
