@@ -337,11 +337,8 @@ def _compile_builtins() -> None:
     dispatcher_of(_call_builtins, True).compile((numba.int64, numba.uint64, numba.uint32))
 
 
-def _call_builtins(whole: Any, large: Any, small: Any) -> Any:
-    return (
-        *(min(whole, whole), max(whole, whole), min(whole, whole, whole)),
-        *(min(large, large), max(large, large), min(small, small)),
-    )
+def _call_builtins(i64: Any, u64: Any, u32: Any) -> Any:
+    return min(i64, i64), max(i64, i64), min(i64, i64, i64), min(u64, u64), max(u64, u64), min(u32, u32)
 
 
 def _check_features(features: str) -> None:
