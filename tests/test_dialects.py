@@ -246,6 +246,10 @@ def test_names_of_groups_are_no_letters_where_case_is_ignored():
     assert spelled == r"(?i)(?P<id>a)(?<i>b)\k<id>(?P=i)"
 
 
+def test_a_property_that_is_negated_twice_is_not_negated_where_case_is_ignored():
+    assert of_fancy_regex(r"(?i)\P{^Lt}") == of_fancy_regex(r"(?i)\p{Lt}")
+
+
 @pytest.mark.parametrize("letters", SAME_LETTERS + OTHER_LETTERS)
 @pytest.mark.parametrize(
     "around", ["(?i){}{{2}}", "(?i:x|{}{{2}})", "(?i:(?-i:x)|{}{{2}})", "(?i:x)|{}{{2}}", "(?-i){}{{2}}"]

@@ -341,7 +341,7 @@ def _with_exact_letters(pattern: str) -> str:
 
 def _spelled_out(part: str, pattern: str) -> str:
     """A literal, property or set where case is ignored, so that `regex` takes the same letters as Rust's engines."""
-    is_without = part[:2] in ("[^", r"\P") or part[:4] == r"\p{^"
+    is_without = part[:2] == "[^" or (part[0] != "[" and (part[:2] == r"\P") != (part[2:4] == "{^"))
     inner = part
     if part[0] == "[":
         inner = part[1:-1].removeprefix("^")
