@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import texts
 from effort import examples
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numba import njit
 
@@ -39,9 +39,14 @@ def learned(
     max_token_length: int | None = None,
 ) -> list:
     """The merges as pairs of byte strings."""
+    options = LearningOptions(tie_break, min_frequency, max_token_length)
+    return spelled(learn_merges(words_from_dict(words), n_tokens, options))
+
+
+def spelled(found) -> list:
+    """Merges of ids as pairs of byte strings."""
     tokens = [bytes([byte]) for byte in range(256)]
     merges = []
-    found = learn_merges(words_from_dict(words), n_tokens, LearningOptions(tie_break, min_frequency, max_token_length))
     for left, right in found.tolist():
         merges.append((tokens[left], tokens[right]))
         tokens.append(tokens[left] + tokens[right])
@@ -303,7 +308,8 @@ def check_structures(counted, words, table, ties, tokens) -> None:
             recounted[left, right] += int(counted.counts[number])
             positions.setdefault((left, right), set()).add(boundary)
     lists, symbols = [], symbol_pairs(table)
-    assert recounted.keys() <= set(symbols)
+    floor = max(int(tokens.state[merge_loop.FLOOR]), 1)
+    assert {pair for pair, count in recounted.items() if count >= floor} <= set(symbols)
     assert len(symbols) == len(set(symbols))
     assert sorted(table.slots[table.slots > 0].tolist()) == [*range(1, len(symbols) + 1)]
     for number, pair in enumerate(symbols):
@@ -317,6 +323,7 @@ def check_structures(counted, words, table, ties, tokens) -> None:
     for (_, end), (first, _) in itertools.pairwise(sorted(each for each in lists if each[1] > each[0])):
         assert end <= first
     assert max(end for _, end in [(0, 0), *lists]) <= table.state[pair_table.N_OCCURRENCES]
+    assert not table.rows[len(symbols) :].any()
 
 
 @pytest.fixture
@@ -433,7 +440,7 @@ def test_each_structure_is_given_room_when_it_is_full(watched, monkeypatch):
     run = b"a" * 2**17  # the tokens' bytes double with each merge
     with watched(merge_loop.merge_batch, lambda status, *_: statuses.add(status)):
         with monkeypatch.context() as short:
-            short.setattr(pair_table, "new_pair_table", lambda n_pairs, n_occurrences: make(300, 400))
+            short.setattr(pair_table, "new_pair_table", lambda n_pairs, n_occurrences: make(130, 400))
             assert learned(words, 400) == naive.train(words, 400)[0]
         assert [len(left) for left, _ in learned({run: 1}, 280)] == [2**i for i in range(17)]
     assert {
@@ -444,6 +451,79 @@ def test_each_structure_is_given_room_when_it_is_full(watched, monkeypatch):
         merge_loop.TOKENS_DONE,
         merge_loop.NO_PAIRS,
     } <= statuses
+
+
+# Pairs that are too rare to be merged
+
+
+SUDDENLY_RARE = st.dictionaries(
+    st.text("abcdé", min_size=1, max_size=8).map(str.encode), st.sampled_from([1, 2, 40, 50, 1000]), max_size=14
+)
+
+
+@given(words=SUDDENLY_RARE, n_tokens=st.integers(257, 310), min_frequency=st.sampled_from([1, 1, 2, 45]))
+def test_rare_pairs_change_no_merge_whenever_they_are_entered(words, n_tokens, min_frequency):
+    assert_textbook(words, n_tokens, min_frequency)
+
+
+@given(words=SUDDENLY_RARE)
+@example(words={b"mn": 5000, b"xyz": 1000, b"xyzxyz": 1})  # "yzx", which was not entered, goes where two "xyz" are made
+def test_structures_are_true_to_each_other_where_rare_pairs_are_entered_again(checked, words):
+    for n_tokens in 262, 310:
+        checked(words, n_tokens)
+
+
+def test_rare_pairs_that_are_entered_again_are_asked_about():
+    # "gh" gets the number that "cd" had, which was allowed just before.
+    words = words_from_dict({b"ab": 1000, b"cd": 900, b"ef": 1, b"gh": 2})
+    rules = TokenRules(forbidden=lambda token: token == b"gh")
+    assert spelled(learn_merges(words, 260, LearningOptions(rules=rules))) == [(b"a", b"b"), (b"c", b"d"), (b"e", b"f")]
+
+
+def test_pairs_that_no_later_merge_can_need_are_not_entered(sizes, watched):
+    # The n-th most frequent word occurs 1 / n times as often as the first, as in text.
+    source = random.Random(15)
+    words = words_from_dict({bytes(source.choices(b"abcdefgh", k=6)): 100_000 // n for n in range(1, 2000)})
+    n_pairs: dict[int, int] = {}
+    floors: list[int] = []
+
+    def look(status, linked, table, queue, ties, tokens, *rest):
+        n_pairs[int(tokens.state[merge_loop.N_TOKENS])] = int(table.state[pair_table.N_PAIRS])
+        floors.append(int(tokens.state[merge_loop.FLOOR]))
+        assert status != merge_loop.NEED_RARE
+
+    sizes(budget=1)
+    with watched(merge_loop.merge_batch, look):
+        more = learn_merges(words, 2000)
+        n_with_more = n_pairs[500]
+        floors.clear()
+        found = learn_merges(words, 500)
+    assert found.tolist() == more[: 500 - 256].tolist()
+    assert n_pairs[500] < n_with_more / 2
+    assert floors == sorted(floors)
+    assert floors[-1] > 500
+
+
+def test_rare_pairs_are_entered_when_no_other_is_left(watched):
+    source = random.Random(16)
+    words = {source.randbytes(4): 1000 for _ in range(20)} | {source.randbytes(4): 3 for _ in range(20)}
+    statuses: Counter[int] = Counter()
+    floors = []
+
+    def look(status, linked, table, queue, ties, tokens, *rest):
+        statuses[status] += 1
+        floors.append(int(tokens.state[merge_loop.FLOOR]))
+
+    with watched(merge_loop.merge_batch, look):
+        assert learned(words, 370) == naive.train(words, 370)[0]
+        assert statuses[merge_loop.NEED_RARE] == 1
+        assert max(floors) > 3
+        assert floors[-1] == 0  # and it does not rise again
+        # Not where pairs as rare as the floor may not be merged.
+        frequent = max(floors)
+        assert learned(words, 370, min_frequency=frequent) == naive.train(words, 370, min_frequency=frequent)[0]
+    assert statuses[merge_loop.NEED_RARE] == 1
+    assert floors[-1] == frequent
 
 
 def test_scratch_fits_the_longest_list_and_shrinks_with_it(sizes, watched):

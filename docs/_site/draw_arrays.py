@@ -44,12 +44,7 @@ def snapshots(counted: WordCounts) -> tuple[linked_words.LinkedWords, Snapshot, 
     n_tokens = merge_loop.N_BYTES + 1
     linked, table = pairs_of_bytes(counted, n_tokens, n_threads=1)
     ties, queue = _tie_rule("bytes", n_tokens), bucket_queue.new_queue(pair_table.N_BYTE_PAIRS)
-    tokens = merge_loop.Tokens(
-        merges=np.empty((1, 2), dtype=np.int32),
-        left_at=np.full(n_tokens, linked_words.NONE, dtype=np.int32),
-        right_at=np.full(n_tokens, linked_words.NONE, dtype=np.int32),
-        state=np.array([merge_loop.N_BYTES, 0, merge_loop.N_BYTES, linked_words.NONE, 0], dtype=np.int64),
-    )
+    tokens = merge_loop.new_tokens(merge_loop.N_BYTES, n_tokens)
     before = _snapshot(linked, table)
     merge_loop.push_all_pairs(queue, table, ties, 1)
     found = np.empty(2 * len(linked.cells), dtype=np.int64)

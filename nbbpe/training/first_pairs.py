@@ -7,6 +7,7 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..kernels.training import pair_table
 from ..kernels.training.linked_words import LinkedWords, link_symbols, new_linked_words
@@ -83,9 +84,16 @@ def pairs_of_symbols(counted: WordCounts, start: Start, n_tokens: int) -> tuple[
     n_tokens : that there will be at the most
     """
     starts, symbol_lengths = counted.starts, start.lengths()
-    n_boundaries = len(start.symbols) - np.count_nonzero(np.diff(start.symbol_starts))
-    linked, table = new_linked_words(starts, counted.counts, n_tokens), _new_table(int(starts[-1]), n_boundaries)
+    linked = new_linked_words(starts, counted.counts, n_tokens)
     link_symbols(starts, counted.counts, start.symbols, start.symbol_starts, symbol_lengths, linked)
-    table = with_slots(table, int(n_boundaries))
-    pair_table.enter_first_pairs(table, starts, counted.counts, start.symbols, start.symbol_starts, symbol_lengths)
-    return linked, with_slots(table, 2 * int(table.state[N_PAIRS]))
+    return linked, pairs_of_linked(linked, np.concatenate([[0], np.cumsum(symbol_lengths, dtype=np.int64)]))
+
+
+def pairs_of_linked(linked: LinkedWords, token_starts: NDArray[np.int64]) -> PairTable:
+    """Enter all pairs of linked words; `token_starts` says where the bytes of each of their symbols start."""
+    n_positions = len(linked.cells)
+    is_long = n_positions > _LONG
+    [n_boundaries] = run_together([partial(pair_table.count_boundaries, linked, token_starts)], is_long)
+    table = with_slots(_new_table(n_positions, n_boundaries), n_boundaries)
+    run_together([partial(pair_table.enter_linked_pairs, table, linked, token_starts)], is_long)
+    return with_slots(table, 2 * int(table.state[N_PAIRS]))

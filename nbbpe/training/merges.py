@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..kernels.compiler.beside import compile_beside
 from ..kernels.training import bucket_queue, linked_words, merge_loop, pair_table, parity_loop
 from ..model.byte_alphabet import byte_order
-from .first_pairs import pairs_of_bytes, pairs_of_symbols
+from .first_pairs import pairs_of_bytes, pairs_of_linked, pairs_of_symbols
 from .growing_arrays import with_pairs, with_room
 from .learning_options import LearningOptions
 from .parity_queues import Groups, ParityQueues
@@ -169,12 +169,7 @@ def learn_merges(
     n_wanted = n_tokens - n_start
     n_unmade = 0 if start is None else len(start.unmade)
     n_tokens = min(n_tokens + n_unmade, n_start + int(counted.starts[-1]))  # each merge takes a position away
-    tokens = merge_loop.Tokens(
-        merges=np.empty((n_tokens - n_start, 2), dtype=np.int32),
-        left_at=np.full(n_tokens, linked_words.NONE, dtype=np.int32),
-        right_at=np.full(n_tokens, linked_words.NONE, dtype=np.int32),
-        state=np.array([n_start, 0, n_start, linked_words.NONE, 0], dtype=np.int64),
-    )
+    tokens = merge_loop.new_tokens(n_start, n_tokens)
     if start is None:
         linked, table = pairs_of_bytes(counted, n_tokens, n_threads)
     else:
@@ -221,6 +216,10 @@ def learn_merges(
         elif status == merge_loop.NEED_OCCURRENCES:
             used = int(table.state[pair_table.N_OCCURRENCES])
             table = table._replace(occurrences=with_room(table.occurrences, wanted, used))
+        elif status == merge_loop.NEED_RARE:
+            tokens.state[[merge_loop.FLOOR, merge_loop.FLOOR_RISES, merge_loop.ASKED]] = 0, 0, linked_words.NONE
+            table = queue.enter(pairs_of_linked(linked, ties.starts), linked, ties, min_count)
+            found = _scratch(table, found)
         elif status == merge_loop.NEED_ANSWER:
             token = ties.text[ties.starts[learned] : ties.starts[learned + 1]].tobytes()
             tokens.state[merge_loop.ANSWER] = merge_loop.ALLOWED if token_filter.allows(token) else merge_loop.REFUSED

@@ -1,4 +1,12 @@
-"""The training loop: take the most frequent pair, merge it everywhere, keep the counts right, again."""
+"""The training loop: take the most frequent pair, merge it everywhere, keep the counts right, again.
+
+Most pairs that merges make are too rare to be merged before the vocabulary is full. They are never needed, as the count of
+a pair only falls after the merge that made it. So new pairs below a floor are not entered. The floor should be the count of
+the last merge, which is not known yet, and is estimated from below as the loop goes on. Where the estimate was too high,
+the loop finds no pair at or above the floor before the vocabulary is full: then `merge_batch` returns NEED_RARE, and all
+pairs of the words are entered again. The merges are the same in any case. With 32,000 tokens, a fifth of the pairs of 323
+MB of many languages is entered, and three fifths of those of 8 MB of CJK text; the loop takes 0.86 and 0.88 of the time.
+"""
 
 from typing import NamedTuple
 
@@ -22,7 +30,6 @@ from .pair_table import (
     group_of,
     home_slot,
     key_of,
-    reserve_lists,
     symbols_of,
 )
 from .token_limits import ASKS, HAS_LIMITS, MOST_BYTES, TokenLimits, keeps_limits
@@ -32,28 +39,47 @@ from .token_limits import ASKS, HAS_LIMITS, MOST_BYTES, TokenLimits, keeps_limit
 AHEAD = 16
 
 # Why `merge_batch` returned.
-BATCH_DONE, TOKENS_DONE, NO_PAIRS, NEED_PAIRS, NEED_SLOTS, NEED_OCCURRENCES, NEED_TEXT, NEED_ANSWER = range(8)
+BATCH_DONE, TOKENS_DONE, NO_PAIRS, NEED_PAIRS, NEED_SLOTS, NEED_OCCURRENCES, NEED_TEXT, NEED_ANSWER, NEED_RARE = range(9)
 MAY_MERGE, MAY_NOT_MERGE = -1, -2  # further results of `check_token`
-N_TOKENS, WANTED, N_AT_START, ASKED, ANSWER = range(5)  # indexes of the numbers in Tokens.state
+N_TOKENS, WANTED, N_AT_START, ASKED, ANSWER, FLOOR, FLOOR_RISES = range(7)  # indexes of the numbers in Tokens.state
+# The columns of Tokens.new_pairs, after KEY and COUNT: how many entries the list of a pair gets, and where the next one is
+# written. Then STEP takes the place of LENGTH: how many bytes after it the following one is written.
+NEXT, LENGTH = 2, 3
+STEP = LENGTH
+ROW_BYTES = 32
 ALLOWED, REFUSED = 1, 2  # answers
 N_BYTES = 256  # the number of tokens before the first merge, unless training extends a vocabulary
 
 
-@structure(int32[:, :], int32[:], int32[:], int64[:])
+@structure(int32[:, :], int32[:], int32[:], int64[:, :], int64[:])
 class Tokens(NamedTuple):
     """The merges learned so far; merge i makes token state[N_AT_START] + i, whose bytes are kept in the TieRule.
 
     merges    : int32[n_merges, 2]    left and right id of each merge
-    left_at   : int32[n_tokens]       scratch: the pair (symbol, new token) of the current merge, by symbol
-    right_at  : int32[n_tokens]       scratch: the pair (new token, symbol)
-    state     : int64[5]              tokens so far, bytes included; capacity wanted after a NEED_*; tokens at the start;
-                                      the pair that was asked about last, and the answer
+    left_at   : int32[n_tokens]       scratch: the number of the pair (symbol, new token) of the current merge, by symbol
+    right_at  : int32[n_tokens]       scratch: the number of the pair (new token, symbol)
+    new_pairs : int64[2 * n_tokens, 4]    scratch: the pairs of the new token, by number
+    state     : int64[7]              tokens so far, bytes included; capacity wanted after a NEED_*; tokens at the start;
+                                      the pair that was asked about last, and the answer; the floor, and whether it rises
+                                      (0 and 0 after NEED_RARE)
     """
 
     merges: NDArray[np.int32]
     left_at: NDArray[np.int32]
     right_at: NDArray[np.int32]
+    new_pairs: NDArray[np.int64]
     state: NDArray[np.int64]
+
+
+def new_tokens(n_start: int, n_tokens: int) -> Tokens:
+    """Tokens to which merges are to be added, from `n_start` to `n_tokens`."""
+    return Tokens(
+        merges=np.empty((n_tokens - n_start, 2), dtype=np.int32),
+        left_at=np.full(n_tokens, NONE, dtype=np.int32),
+        right_at=np.full(n_tokens, NONE, dtype=np.int32),
+        new_pairs=np.empty((2 * n_tokens, 4), dtype=np.int64),
+        state=np.array([n_start, 0, n_start, NONE, 0, 0, 1], dtype=np.int64),
+    )
 
 
 @part
@@ -92,49 +118,43 @@ def spell_token(ties, token, left, right):
     ties.prefixes[token] = prefix
 
 
-class PairAddresses(NamedTuple):
-    """The part of a PairTable that counting new pairs needs: the addresses of two arrays, and the first new pair."""
-
-    rows: int
-    lengths: int
-    first_new: int
-
-
 @inlined
-def count_new_pair(pair_at, left, right, weight, pairs, n_pairs):
-    """Count an occurrence of a pair of the new token and another symbol; the pair is entered when it is first met.
+def count_new_pair(number_at, left, right, weight, new_at, n_new):
+    """Count an occurrence of a pair of the new token and another symbol; the pair gets a number when it is first met.
 
-    pair_at : int64            the address of the symbol's entry in left_at or right_at of Tokens, which is modified
-    weight  : int64            how often the occurrence counts
-    pairs   : PairAddresses
-    n_pairs : int64            how many pairs there are
+    number_at : int64   the address of the symbol's entry in left_at or right_at of Tokens, which is modified
+    weight    : int64   how often the occurrence counts
+    new_at    : int64   the address of Tokens.new_pairs, which is modified
+    n_new     : int64   how many pairs have a number
 
-    Returns the pair and the new number of pairs.
+    Returns the pair's number and the new number of pairs.
     """
-    pair = np.int64(read_i32(pair_at))
-    if pair < pairs.first_new:
-        pair = n_pairs
-        n_pairs += 1
-        write_u32(pair_at, pair)
-        write_i64(pairs.rows + 16 * pair + 8 * KEY, key_of(left, right))
-        write_i64(pairs.rows + 16 * pair + 8 * COUNT, weight)
-        write_u32(pairs.lengths + 4 * pair, 1)
+    number = np.int64(read_i32(number_at))
+    if number == NONE:
+        number = n_new
+        n_new += 1
+        row_at = new_at + ROW_BYTES * number
+        write_u32(number_at, number)
+        write_i64(row_at + 8 * KEY, key_of(left, right))
+        write_i64(row_at + 8 * COUNT, weight)
+        write_i64(row_at + 8 * LENGTH, 1)
     else:
-        count_at, length_at = pairs.rows + 16 * pair + 8 * COUNT, pairs.lengths + 4 * pair
-        write_i64(count_at, read_i64(count_at) + weight)
-        write_u32(length_at, np.int64(read_u32(length_at)) + 1)
-    return pair, n_pairs
+        row_at = new_at + ROW_BYTES * number
+        write_i64(row_at + 8 * COUNT, read_i64(row_at + 8 * COUNT) + weight)
+        write_i64(row_at + 8 * LENGTH, read_i64(row_at + 8 * LENGTH) + 1)
+    return number, n_new
 
 
 @part
-def apply_merge(pair, token, left_length, right_length, words, table, tokens, found):
+def apply_merge(pair, token, left_length, right_length, floor, words, table, tokens, found):
     """Replace every occurrence of `pair` by `token`, from left to right, and enter the pairs that this makes.
 
     left_length, right_length : int64  the bytes of the two sides of the pair
+    floor   : int64                    new pairs that occur less often are not entered
     words   : LinkedWords, modified
     table   : PairTable, modified      counts of the pairs around fall; new entries get counts and occurrences
-    tokens  : Tokens                   left_at and right_at are modified; entries below the first new pair are stale
-    found   : int64[*], scratch        pair << 32 | boundary of the new pairs, before they are sorted by pair; twice the
+    tokens  : Tokens                   new_pairs is scratch; left_at and right_at are NONE before and after
+    found   : int64[*], scratch        number << 32 | boundary of the new pairs, before they are sorted by pair; twice the
                                        longest list
 
     There must be room for two new occurrences and two new pairs for each entry of the pair's list, and for AHEAD more
@@ -147,11 +167,10 @@ def apply_merge(pair, token, left_length, right_length, words, table, tokens, fo
     left_at, right_at = address_of(tokens.left_at), address_of(tokens.right_at)
     starts, lengths, symbol_bits = table.starts, table.lengths, words.symbol_bits
     edge = (1 << symbol_bits) - 1
-    first_new = table.state[N_PAIRS]
-    pairs = PairAddresses(address_of(table.rows), address_of(lengths), first_new)
+    new_at = address_of(tokens.new_pairs)
     left, right = symbols_of(table.rows[pair, KEY])
     to_first, to_end = 4 * left_length, 4 * right_length
-    n_pairs = first_new
+    n_new = np.int64(0)
     free_at = found_at
     n_replaced = np.int64(0)
     n_in_a_row = np.int64(0)  # of these, the occurrences directly after another one
@@ -177,33 +196,26 @@ def apply_merge(pair, token, left_length, right_length, words, table, tokens, fo
         if before != edge:
             if before == token:  # undo the last pair found, which has the symbol that is now replaced
                 free_at -= 8
-                count_at = pairs.rows + 16 * (read_i64(free_at) >> 32) + 8 * COUNT
-                write_i64(count_at, read_i64(count_at) - weight)
+                row_at = new_at + ROW_BYTES * (read_i64(free_at) >> 32)
+                write_i64(row_at + 8 * COUNT, read_i64(row_at + 8 * COUNT) - weight)
+                write_i64(row_at + 8 * LENGTH, read_i64(row_at + 8 * LENGTH) - 1)
                 n_in_a_row += weight
-            new_pair, n_pairs = count_new_pair(left_at + 4 * before, before, token, weight, pairs, n_pairs)
-            write_i64(free_at, new_pair << 32 | (first_at - cells_at) >> 2)
+            number, n_new = count_new_pair(left_at + 4 * before, before, token, weight, new_at, n_new)
+            write_i64(free_at, number << 32 | (first_at - cells_at) >> 2)
             free_at += 8
         if after != edge:
             # It is never the new token: from left to right, nothing further on has been replaced yet. So a pair of two new
             # tokens is found only from its right side, by the code above, and is counted once.
-            new_pair, n_pairs = count_new_pair(right_at + 4 * after, token, after, weight, pairs, n_pairs)
-            write_i64(free_at, new_pair << 32 | (end_cell_at - cells_at) >> 2)
+            number, n_new = count_new_pair(right_at + 4 * after, token, after, weight, new_at, n_new)
+            write_i64(free_at, number << 32 | (end_cell_at - cells_at) >> 2)
             free_at += 8
-    table.state[N_PAIRS] = n_pairs
-    take_from_old_pairs(token, left, right, group_of(pair, table), n_in_a_row, first_new, table)
-    table.rows[pair, COUNT] = 0
-    # The merged pair's list is not read again: most new lists take its place, which is in the processor's cache.
-    table.state[N_OCCURRENCES] = reserve_lists(
-        first_new, n_pairs, table.state[N_OCCURRENCES], starts[pair], lengths[pair], starts, lengths
-    )
-    lengths[pair] = 0
-    starts_at, occurrences_at = address_of(starts), address_of(table.occurrences)
+    enter_new_pairs(pair, token, left, right, n_new, n_in_a_row, floor, table, tokens)
     for at in range(found_at, free_at, 8):
-        new_pair, boundary = symbols_of(read_i64(at))
-        length_at = pairs.lengths + 4 * new_pair
-        length = np.int64(read_u32(length_at))
-        write_u32(occurrences_at + 4 * (read_i64(starts_at + 8 * new_pair) + length), boundary)
-        write_u32(length_at, length + 1)
+        number, boundary = symbols_of(read_i64(at))
+        row_at = new_at + ROW_BYTES * number
+        next_at = read_i64(row_at + 8 * NEXT)
+        write_u32(next_at, boundary)
+        write_i64(row_at + 8 * NEXT, next_at + read_i64(row_at + 8 * STEP))
     return n_replaced
 
 
@@ -222,31 +234,83 @@ def replaced_key(key, token, left, right):
 
 
 @inlined
-def take_from_old_pairs(token, left, right, group, n_in_a_row, first_new, table):
-    """Subtract the counts of the new pairs from those of the pairs that they have replaced, and give the new ones a slot.
+def enter_new_pairs(pair, token, left, right, n_new, n_in_a_row, floor, table, tokens):
+    """Enter the pairs that a merge has made, and subtract their counts from those of the pairs that they have replaced.
 
-    group      : int64, the group of the pair that was merged, and so of all pairs around it
+    n_new      : int64, how many rows of Tokens.new_pairs are filled; NEXT and STEP are set there
     n_in_a_row : int64, how many of the replaced occurrences are directly after another one, by word counts
+    floor      : int64, see apply_merge
     """
-    rows, slots = table.rows, table.slots
-    n_pairs = table.state[N_PAIRS]
-    slots_at, rows_at = address_of(slots), address_of(rows)
-    for pair in range(first_new, n_pairs):
-        key = rows[pair, KEY]
+    rows, slots, starts, lengths = table.rows, table.slots, table.starts, table.lengths
+    slots_at, rows_at, occurrences_at = address_of(slots), address_of(rows), address_of(table.occurrences)
+    starts_at, lengths_at = address_of(starts), address_of(lengths)
+    left_at, right_at = address_of(tokens.left_at), address_of(tokens.right_at)
+    new_at = address_of(tokens.new_pairs)
+    end_at = new_at + ROW_BYTES * n_new
+    group = group_of(pair, table)  # of all pairs around it, too
+    for row_at in range(new_at, end_at, ROW_BYTES):
+        key = read_i64(row_at + 8 * KEY)
         prefetch(slots_at + 4 * home_slot(replaced_key(key, token, left, right), group, table))
-        prefetch(slots_at + 4 * home_slot(key, group, table))
-    for pair in range(first_new, n_pairs):
-        slot = home_slot(replaced_key(rows[pair, KEY], token, left, right), group, table)
-        prefetch(rows_at + 16 * np.int64(slots[slot]) - 16)
-    for pair in range(first_new, n_pairs):
-        key = rows[pair, KEY]
+        if read_i64(row_at + 8 * COUNT) >= floor:
+            prefetch(slots_at + 4 * home_slot(key, group, table))
+    for row_at in range(new_at, end_at, ROW_BYTES):
+        slot = home_slot(replaced_key(read_i64(row_at + 8 * KEY), token, left, right), group, table)
+        prefetch(rows_at + 16 * np.int64(read_i32(slots_at + 4 * slot)) - 16)
+    # The merged pair's list is not read again: most new lists take its place, which is in the processor's cache.
+    free, end_free = starts[pair], starts[pair] + np.int64(lengths[pair])
+    lengths[pair] = 0
+    n_pairs, n_occurrences = table.state[N_PAIRS], table.state[N_OCCURRENCES]
+    for row_at in range(new_at, end_at, ROW_BYTES):
+        key, count = read_i64(row_at + 8 * KEY), read_i64(row_at + 8 * COUNT)
+        new_left, new_right = symbols_of(key)
+        write_u32(left_at + 4 * new_left if new_right == token else right_at + 4 * new_right, NONE)
+        if new_left != new_right:
+            replaced = find_pair(replaced_key(key, token, left, right), group, table)
+            if replaced != NONE:
+                count_at = rows_at + 16 * replaced + 8 * COUNT
+                write_i64(count_at, read_i64(count_at) - count)
+        if count < floor:
+            # Its occurrences are written over its key.
+            write_i64(row_at + 8 * NEXT, row_at + 8 * KEY)
+            write_i64(row_at + 8 * STEP, 0)
+            continue
+        write_i64(rows_at + 16 * n_pairs + 8 * KEY, key)
+        write_i64(rows_at + 16 * n_pairs + 8 * COUNT, count)
         if table.groups.shape[0]:
-            table.groups[pair] = group
-        enter_pair(pair, key, group, table)
-        if key != key_of(token, token):
-            rows[find_pair(replaced_key(key, token, left, right), group, table), COUNT] -= rows[pair, COUNT]
+            table.groups[n_pairs] = group
+        enter_pair(n_pairs, key, group, table)
+        length = read_i64(row_at + 8 * LENGTH)
+        start = free
+        if free + length <= end_free:
+            free += length
+        else:
+            start = n_occurrences
+            n_occurrences += length
+        write_i64(starts_at + 8 * n_pairs, start)
+        write_u32(lengths_at + 4 * n_pairs, length)
+        n_pairs += 1
+        write_i64(row_at + 8 * NEXT, occurrences_at + 4 * start)
+        write_i64(row_at + 8 * STEP, 4)
+    table.state[N_PAIRS] = n_pairs
+    table.state[N_OCCURRENCES] = n_occurrences
     if n_in_a_row:
-        rows[find_pair(key_of(right, left), group, table), COUNT] -= n_in_a_row
+        replaced = find_pair(key_of(right, left), group, table)
+        if replaced != NONE:
+            rows[replaced, COUNT] -= n_in_a_row
+    rows[pair, COUNT] = 0
+
+
+@inlined
+def likely_last_count(count, n_merges, n_wanted):
+    """How often the pair of the last of `n_wanted` merges occurs at least, probably, if the one of merge `n_merges` occurs
+    `count` times.
+
+    In text, the counts of merges fall more slowly than with the square of their number, whatever the language, the size of
+    the text or of the vocabulary. It may be too much where all that is left is much rarer, as in texts that were copied
+    with small changes.
+    """
+    part = n_merges / n_wanted
+    return np.int64(0.75 * count * part * part)
 
 
 @inlined
@@ -290,10 +354,12 @@ def merge_batch(words, table, queue, ties, tokens, found, min_count, limits, bud
 
     Returns one of the status codes above. After a NEED_ code, the current merge has changed nothing. After NEED_ANSWER,
     write to tokens.state[ANSWER] whether the pair is allowed, and call again; the bytes of its token are in ties.text,
-    after those of all tokens. After any other NEED_ code, give that structure room for tokens.state[WANTED] entries (slots
-    for as many pairs), and call again. Cost: O(log n) for each pair that a merge makes, and O(1) for each occurrence; a
-    call returns several times a second. Without prefetching the next pair, 32,000 merges of 3 MB of words took 1.07 times
-    as long.
+    after those of all tokens. After NEED_RARE, enter all pairs of the words into a new table, and into the queue, which is
+    empty, set the floor to 0 for good, and call again. After any other NEED_ code, give that structure room for
+    tokens.state[WANTED] entries (slots for as many pairs), and call again.
+
+    Cost: O(log n) for each pair that a merge makes, and O(1) for each occurrence; a call returns several times a second.
+    Without prefetching the next pair, 32,000 merges of 3 MB of words took 1.07 times as long.
     """
     state, merges, starts = tokens.state, tokens.merges, ties.starts
     rows, lengths, table_state = table.rows, table.lengths, table.state
@@ -305,9 +371,9 @@ def merge_batch(words, table, queue, ties, tokens, found, min_count, limits, bud
         token = state[N_TOKENS]
         if token - n_at_start >= merges.shape[0]:
             return TOKENS_DONE
-        pair = settle(queue, rows, min_count, ties_at)
+        pair = settle(queue, rows, max(min_count, state[FLOOR]), ties_at)
         if pair == NONE:
-            return NO_PAIRS
+            return NO_PAIRS if state[FLOOR] <= min_count else NEED_RARE
         left, right = symbols_of(rows[pair, KEY])
         status = check_token(pair, token, queue, table, ties, ties_at, tokens, limits)
         if status == MAY_NOT_MERGE:
@@ -325,6 +391,9 @@ def merge_batch(words, table, queue, ties, tokens, found, min_count, limits, bud
         if state[WANTED] > max_occurrences:
             return NEED_OCCURRENCES
 
+        if state[FLOOR_RISES]:
+            state[FLOOR] = max(state[FLOOR], likely_last_count(rows[pair, COUNT], token - n_at_start, merges.shape[0]))
+        floor = max(min_count, state[FLOOR])
         pop_heap(queue, ties_at)
         # Probably the next pair, unless its count falls in this merge: prefetch the entries that are read first.
         following = np.int64(queue.heap_pairs[0])
@@ -336,8 +405,8 @@ def merge_batch(words, table, queue, ties, tokens, found, min_count, limits, bud
         state[N_TOKENS] = token + 1
         first_new = table_state[N_PAIRS]
         left_length, right_length = starts[left + 1] - starts[left], starts[right + 1] - starts[right]
-        apply_merge(pair, token, left_length, right_length, words, table, tokens, found)
+        apply_merge(pair, token, left_length, right_length, floor, words, table, tokens, found)
         prefetch(address_of(table.occurrences) + 4 * table.starts[following])
-        push_pairs(queue, rows, ties_at, first_new, table_state[N_PAIRS], min_count)
+        push_pairs(queue, rows, ties_at, first_new, table_state[N_PAIRS], floor)
         work += length
     return BATCH_DONE

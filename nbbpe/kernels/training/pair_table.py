@@ -1,4 +1,6 @@
-"""Every pair that has occurred: its two symbols, its present count, and where it occurs.
+"""The pairs that have occurred: their two symbols, their present count, and where they occur.
+
+Pairs that are too rare to be merged before the vocabulary is full are not entered, see merge_loop.py.
 
 A pair is identified by its index. A merge changes the counts of the pairs around it, which are found by their symbols in a
 hash table: not once for each occurrence, but once for each pair, as all its occurrences in a merge are added up before
@@ -28,7 +30,7 @@ from ..compiler.jit import inlined, kernel
 from ..compiler.signature import int32, int64, reads, structure, uint8, uint32
 from ..machine import secret
 from ..machine.large_pages import zeros_of
-from .linked_words import NONE, LinkedWords, new_cell
+from .linked_words import NONE, LinkedWords, new_cell, symbol_in, word_count_at
 
 KEY, COUNT = range(2)  # the columns of PairTable.rows
 N_PAIRS, N_OCCURRENCES, SHIFT, FACTOR = range(4)  # indexes of the numbers in PairTable.state
@@ -189,60 +191,79 @@ def link_bytes(text, starts, counts, first_word, end_word, list_ends, words, occ
         cells[end + shift] = (1 << symbol_bits) - 1
 
 
-@kernel(PairTable, reads(int64[:]), reads(int64[:]), reads(int32[:]), reads(int64[:]), reads(int32[:]))
-def enter_first_pairs(table, starts, counts, symbols, symbol_starts, symbol_lengths):
-    """Enter all pairs of words before the first merge, with counts and occurrences.
+@inlined
+def next_symbol(words, token_starts, position):
+    """Where the symbol or edge after the one at a position begins; `token_starts` as TieRule.starts."""
+    symbol = symbol_in(words.cells[position], words.symbol_bits)
+    is_edge = symbol == (1 << words.symbol_bits) - 1
+    return position + (1 if is_edge else token_starts[symbol + 1] - token_starts[symbol])
 
-    table          : PairTable, filled    empty, with room and slots for all pairs and for an occurrence at each boundary
-    starts         : int64[n_words + 1]   where each word's bytes start
-    counts         : int64[n_words]       how often each word occurs
-    symbols        : int32[*]             the symbols of all words, one after another, as they are linked
-    symbol_starts  : int64[n_words + 1]   where each word's symbols start in `symbols`
-    symbol_lengths : int32[n_symbols]     bytes of each symbol
+
+@inlined
+def pair_before(words, position, boundary):
+    """The key of the symbol that begins at a position and of the next one, at `boundary`; NONE if one is an edge."""
+    edge = (1 << words.symbol_bits) - 1
+    left, right = symbol_in(words.cells[position], words.symbol_bits), symbol_in(words.cells[boundary], words.symbol_bits)
+    return np.int64(NONE) if left == edge or right == edge else key_of(left, right)
+
+
+@kernel(LinkedWords, reads(int64[:]))
+def count_boundaries(words, token_starts):
+    """How many boundaries between symbols linked words have.
+
+    token_starts : int64[n_tokens + 1]   where each symbol's bytes start, as in TieRule
+
+    Cost: O(n).
+    """
+    n = np.int64(0)
+    position, last = np.int64(0), words.cells.shape[0] - 1
+    while position < last:
+        boundary = next_symbol(words, token_starts, position)
+        n += pair_before(words, position, boundary) != NONE
+        position = boundary
+    return n
+
+
+@kernel(PairTable, LinkedWords, reads(int64[:]))
+def enter_linked_pairs(table, words, token_starts):
+    """Enter all pairs of linked words, with counts and occurrences.
+
+    table        : PairTable, filled      empty, with room and slots for all pairs and for an occurrence at each boundary
+    words        : LinkedWords
+    token_starts : int64[n_tokens + 1]    where each symbol's bytes start, as in TieRule
 
     Cost: two searches for each boundary.
     """
     rows, lengths, occurrences = table.rows, table.lengths, table.occurrences
     n_pairs = np.int64(0)
-    for word in range(counts.shape[0]):
-        for i in range(symbol_starts[word] + 1, symbol_starts[word + 1]):
-            key = key_of(symbols[i - 1], symbols[i])
-            pair = find_pair(key, 0, table)
-            if pair == NONE:
-                pair = n_pairs
-                n_pairs += 1
-                add_pair(key, pair, table)
-                enter_pair(pair, key, 0, table)
-            rows[pair, COUNT] += counts[word]
-            lengths[pair] += 1
+    position, last = np.int64(0), words.cells.shape[0] - 1
+    while position < last:
+        boundary = next_symbol(words, token_starts, position)
+        key = pair_before(words, position, boundary)
+        position = boundary
+        if key == NONE:
+            continue
+        pair = find_pair(key, 0, table)
+        if pair == NONE:
+            pair = n_pairs
+            n_pairs += 1
+            add_pair(key, pair, table)
+            enter_pair(pair, key, 0, table)
+        rows[pair, COUNT] += word_count_at(words, boundary)
+        lengths[pair] += 1
     table.state[N_PAIRS] = n_pairs
-    table.state[N_OCCURRENCES] = reserve_lists(0, n_pairs, 0, 0, 0, table.starts, lengths)
-    for word in range(counts.shape[0]):
-        boundary = starts[word] + word + 1
-        for i in range(symbol_starts[word] + 1, symbol_starts[word + 1]):
-            boundary += symbol_lengths[symbols[i - 1]]
-            pair = find_pair(key_of(symbols[i - 1], symbols[i]), 0, table)
+    n_occurrences = np.int64(0)
+    for pair in range(n_pairs):
+        table.starts[pair] = n_occurrences
+        n_occurrences += lengths[pair]
+        lengths[pair] = 0
+    table.state[N_OCCURRENCES] = n_occurrences
+    position = np.int64(0)
+    while position < last:
+        boundary = next_symbol(words, token_starts, position)
+        key = pair_before(words, position, boundary)
+        position = boundary
+        if key != NONE:
+            pair = find_pair(key, 0, table)
             occurrences[table.starts[pair] + lengths[pair]] = boundary
             lengths[pair] += 1
-
-
-@inlined
-def reserve_lists(first_pair, end_pair, n_occurrences, free, n_free, starts, lengths):
-    """Give each of the pairs a list as long as `lengths` says, and set its length to 0.
-
-    free, n_free : int64, a part of the occurrences that is not needed any more: lists are put there if they fit, else
-                   after the `n_occurrences` in use
-
-    Returns the number of occurrences in use afterwards.
-    """
-    for pair in range(first_pair, end_pair):
-        length = lengths[pair]
-        lengths[pair] = 0
-        if length <= n_free:
-            starts[pair] = free
-            free += length
-            n_free -= length
-        else:
-            starts[pair] = n_occurrences
-            n_occurrences += length
-    return n_occurrences

@@ -283,7 +283,7 @@ def merge_parity_batch(words, table, queue, ties, tokens, found, min_count, limi
             group = np.int64(group_of[sibling])
             first_new = table_state[N_PAIRS]
             work += lengths[sibling]
-            n_replaced = apply_merge(sibling, token, left_length, right_length, words, table, tokens, found)
+            n_replaced = apply_merge(sibling, token, left_length, right_length, 0, words, table, tokens, found)
             groups[group, GROUP_TOKENS] -= n_replaced
             for new_pair in range(first_new, table_state[N_PAIRS]):
                 new_left, new_right = symbols_of(rows[new_pair, KEY])
