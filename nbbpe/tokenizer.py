@@ -1,4 +1,4 @@
-"""The Tokenizer: text to ids, ids to text, and its properties."""
+"""The Tokenizer: its properties, and text to ids. The modules tokenizer_*.py have its other methods."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from numpy.typing import DTypeLike, NDArray
 
 from .encoding import threads
 from .encoding.batches import encode_batch_flat, encode_segments
-from .encoding.decoder import Decoder
 from .encoding.encoder import SHORT, Encoder
 from .encoding.id_types import check_dtype
 from .encoding.new_encoder import new_encoder
 from .encoding.padding import Padded, Side, check_padding, find_pad, padded
 from .encoding.special_choice import ALL, NONE, Choice, Chosen, allowed_in, check_choice, choose, pack_special_tokens
-from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import Tokens, show
 from .model.model import Merge, Model, Vocab
 from .model.post_processor import Templates, read_templates
@@ -33,6 +31,7 @@ from .text.pattern import PatternLike, splits_by_regex
 from .text.utf8 import Data, Lent, Text, to_bytes, to_data, to_text
 from .text.windows import Reader, TextStream
 from .tiktoken_names import TiktokenNames
+from .tokenizer_decoding import TokenizerDecoding
 from .tokenizer_files import TokenizerFiles
 from .tokenizer_vocabulary import TokenizerVocabulary
 
@@ -50,7 +49,7 @@ _MAX_UINT16_VOCAB = 1 << 16
 _MAX_CHOICES = 100  # of special tokens that are cached: callers that make a set for each text mostly choose the same few
 
 
-class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
+class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, TiktokenNames):
     """A byte-level BPE tokenizer.
 
     Parameters
@@ -657,121 +656,12 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         encode_file = method_on_use("nbbpe.idfiles.writer", "encode_file")
         frequencies = method_on_use("nbbpe.vocabulary.frequencies", "frequencies")
 
-    # Ids to text
-
-    def decode_bytes(self, ids: Iterable[int] | NDArray[Any], *, skip_special_tokens: bool = False) -> bytes:
-        """The bytes that ids stand for.
-
-        Ids are integers of any type but bool; an array of them has one dimension. `skip_special_tokens` skips the ids of
-        special tokens. Raises ValueError that names an id outside the vocabulary.
-
-        >>> tok.decode_bytes([258, 255])
-        b'the\\xff'
-        """
-        data: bytes = self._decoding(skip_special_tokens).decode(ids)
-        return data
-
-    def decode(
-        self, ids: Iterable[int] | NDArray[Any], errors: str = "replace", *, skip_special_tokens: bool = False
-    ) -> str:
-        """The text that ids stand for; `errors` says what to do with invalid UTF-8, as in bytes.decode.
-
-        `skip_special_tokens` skips the ids of special tokens. Raises ValueError as `decode_bytes` does, and
-        UnicodeDecodeError with errors="strict".
-
-        >>> tok.decode([258, 261, 263])
-        'the cat<|endoftext|>'
-        >>> tok.decode([258, 261, 263], skip_special_tokens=True)
-        'the cat'
-        """
-        text: str = self._decoding(skip_special_tokens).decode(ids, errors)
-        return text
-
-    def decode_arrow(self, data: Any, errors: str = "replace") -> Any:
-        """The text of each list of an Arrow column of lists of ids, as `encode_arrow` gives one; nulls stay null.
-
-        Returns a pyarrow.Array of large strings for an Array, else a ChunkedArray. `errors` says what to do with invalid
-        UTF-8, as in bytes.decode. Raises ValueError for a column of another type, and for an id outside the vocabulary.
-
-        >>> import pyarrow as pa
-        >>> tok.decode_arrow(pa.array([[258, 261], None])).to_pylist()
-        ['the cat', None]
-        """
-        from .encoding.arrow import decode_arrow
-
-        return decode_arrow(self._decoder, self._model.packed, data, errors)
-
-    def decode_batch(
-        self,
-        batch: Iterable[Iterable[int] | NDArray[Any]],
-        errors: str = "replace",
-        *,
-        skip_special_tokens: bool = False,
-        num_threads: int | None = None,
-    ) -> list[str]:
-        """The text of each list or array of ids, or of each row of a 2-D array. Other arguments as in `decode`.
-
-        num_threads : at least 1, and without effect: one thread decodes. For compatibility with tiktoken
-
-        >>> tok.decode_batch([[258, 261], []])
-        ['the cat', '']
-        """
-        threads.check_threads(num_threads)
-        texts: list[str] = []
-        for ids in batch:
-            try:
-                texts.append(self.decode(ids, errors, skip_special_tokens=skip_special_tokens))
-            except UnicodeDecodeError:
-                raise
-            except ValueError as error:
-                raise ValueError(f"batch[{len(texts)}]: {error}") from error
-        return texts
-
-    def decode_with_offsets(self, ids: Iterable[int] | NDArray[Any]) -> tuple[str, list[int]]:
-        """The text that ids stand for, and for each token the index of the character in which it starts.
-
-        Like tiktoken's method of this name; `tokenize` gives offsets from a text. Raises UnicodeDecodeError if the bytes
-        are invalid UTF-8.
-
-        >>> tok.decode_with_offsets([258, 261])
-        ('the cat', [0, 3])
-        """
-        ids = list(ids)
-        text = self.decode(ids, errors="strict")
-        tokens = Tokens(text, np.array(ids), [self._model.vocab[int(token_id)] for token_id in ids])
-        return text, tokens.char_offsets[:, 0].tolist()
-
-    def stream_decoder(self, errors: str = "replace", *, skip_special_tokens: bool = False) -> StreamDecoder:
-        """A decoder for ids that arrive one by one, which gives complete characters only (see StreamDecoder).
-
-        errors, skip_special_tokens : as in `decode`
-
-        >>> decoder = tok.stream_decoder()
-        >>> decoder.push(258) + decoder.push(261) + decoder.finish()
-        'the cat'
-        """
-        return StreamDecoder(self, errors, skip_special_tokens=skip_special_tokens)
-
     # Computed on first use
 
     @lazy
     def _ids(self) -> dict[bytes, int]:
         """From bytes to id; of equal tokens the lowest id."""
         return {token: token_id for token_id, token in sorted(self._model.vocab.items(), reverse=True)}
-
-    @lazy
-    def _decoder(self) -> Decoder:
-        return Decoder(self._model.vocab)
-
-    @lazy
-    def _decoder_of_text(self) -> Decoder:
-        """A decoder that skips special tokens."""
-        skipped = self._model.skipped.values()
-        return Decoder({**self._model.vocab, **dict.fromkeys(skipped, b"")}) if skipped else self._decoder
-
-    def _decoding(self, skip_special_tokens: bool) -> Decoder:
-        decoder: Decoder = self._decoder_of_text if skip_special_tokens else self._decoder
-        return decoder
 
     @lazy
     def _encoder(self) -> Encoder:
