@@ -158,7 +158,7 @@ def measure_merges(arguments: argparse.Namespace, folder: str, watch: Watch) -> 
     import_seconds, merging = timed(importlib.import_module, "nbbpe.training.merges")
     import numpy as np
 
-    from nbbpe.training.word_counts import WordCounts, words_from_dict
+    from nbbpe.counting.word_counts import WordCounts, words_from_dict
 
     tiny = words_from_dict({b"hello": 2, b" world": 1})
     load_seconds, _ = timed(merging.learn_merges, tiny, 260)

@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 import nbbpe
+from nbbpe.counting.parallel_counting import count_documents
+from nbbpe.counting.word_counts import WordCounts
+from nbbpe.counting.word_table import WordTable
 from nbbpe.kernels.training.linked_words import MOST_CELLS
 from nbbpe.text.pattern import get_pattern
 from nbbpe.training.merges import learn_merges
-from nbbpe.training.parallel_counting import count_documents
-from nbbpe.training.word_counts import WordCounts
-from nbbpe.training.word_table import WordTable
 
 from .corpora import text_folder
 from .synthetic_words import make_words

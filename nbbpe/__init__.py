@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .trainer import train, train_bpe
     from .training.superwords import Superwords
     from .training.token_rules import TokenRules
-    from .words.counting import count_words
+    from .words.count_words import count_words
     from .words.mixture import Mixture
     from .words.parity import Parity
 
@@ -53,7 +53,7 @@ _MODULES = {
     "Superwords": "training.superwords",
     "TokenRules": "training.token_rules",
     "Tokenizer": "tokenizer",
-    "count_words": "words.counting",
+    "count_words": "words.count_words",
     "decode": "default",
     "encode": "default",
     "encode_array": "default",

@@ -42,10 +42,10 @@ def count_batches(
     >>> [batch.to_pylist() for batch in nbbpe.arrow_functions.count_batches([texts])]
     [[{'word': b' cat', 'count': 1}, {'word': b'the', 'count': 2}]]
     """
-    from .training.count_description import Description
-    from .training.count_tables import arrow, batch_of, schema_of
-    from .training.counters import WordRules, make_counter
-    from .training.sorted_runs import in_blocks, sorted_words
+    from .counting.count_description import Description
+    from .counting.count_tables import arrow, batch_of, schema_of
+    from .counting.counters import WordRules, make_counter
+    from .counting.sorted_runs import in_blocks, sorted_words
 
     pa = arrow()
     specials = check_special_tokens(special_tokens)
@@ -78,8 +78,8 @@ def count_table(
     2
     """
     pa = require("pyarrow", "Arrow data")
-    from .training.count_description import Description
-    from .training.count_tables import schema_of
+    from .counting.count_description import Description
+    from .counting.count_tables import schema_of
 
     batches = pa.table(table).to_batches()
     specials = check_special_tokens(special_tokens)  # a list, which is read twice
@@ -98,10 +98,10 @@ def add_up_counts(tables: Iterable[Any]) -> Any:
     >>> nbbpe.arrow_functions.add_up_counts([counts, counts]).to_pylist()
     [{'word': b' cat', 'count': 2}, {'word': b'the', 'count': 4}]
     """
-    from .training.count_description import KEY
-    from .training.count_sources import open_counts, words_in
-    from .training.count_tables import arrow, batch_of, schema_with
-    from .training.gathering import Gathering, Limit
+    from .counting.count_description import KEY
+    from .counting.count_sources import open_counts, words_in
+    from .counting.count_tables import arrow, batch_of, schema_with
+    from .counting.gathering import Gathering, Limit
 
     pa = arrow()
     gathering = Gathering(Limit())

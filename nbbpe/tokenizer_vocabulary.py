@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from .sources.arrow_data import ArrowData
     from .system.memory_limits import MemoryLimit
     from .training.token_rules import TokenRules
-    from .training.words_in_memory import MinWordCount
     from .words.mixture import Mixture
+    from .words.words_in_memory import MinWordCount
 
 
 class TokenizerVocabulary:
@@ -93,10 +93,10 @@ class TokenizerVocabulary:
         >>> larger.encode("a dog<|endoftext|>"), larger.id_to_token(265)
         ([97, 32, 265, 263], b'dog')
         """
-        from .training.counting_options import check_counting_options
         from .training.learning_options import check_learning_options
         from .vocabulary.extension import extend, tie_break_of
         from .words.corpus import Corpus
+        from .words.counting_options import check_counting_options
 
         counting = check_counting_options(
             workers, progress, field, on_error, split_with, executor, memory_limit, min_word_count

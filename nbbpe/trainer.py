@@ -21,8 +21,8 @@ from .training.token_rules import TokenRules
 
 if TYPE_CHECKING:
     from .sources.arrow_data import ArrowData
-    from .training.words_in_memory import MinWordCount
     from .words.mixture import Mixture
+    from .words.words_in_memory import MinWordCount
 
 
 class _DefaultPattern(str):
@@ -172,10 +172,10 @@ def train(
     >>> tok.encode("the cat<|endoftext|>")
     [258, 261, 263]
     """
-    from .training.counting_options import check_counting_options
     from .vocabulary.extension import check_can_go_on, cut_short, extend, with_special_tokens_last
     from .vocabulary.from_bytes import train_from_bytes
     from .words.corpus import Corpus
+    from .words.counting_options import check_counting_options
     from .words.finding import find_supply
 
     special_tokens = check_special_tokens(special_tokens)

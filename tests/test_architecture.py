@@ -34,6 +34,7 @@ LAYERS = [
         "idfiles",
         "encoding",
         "training",
+        "counting",
         "formats",
         "sources",
         "model",
@@ -230,7 +231,7 @@ USE = r"""
 import base64, importlib, json, pathlib, sys, tempfile, warnings
 import numpy as np
 import nbbpe
-from nbbpe.training import parallel_counting
+from nbbpe.counting import parallel_counting
 from nbbpe.idfiles import writer as tokenfile
 warnings.simplefilter("ignore")
 parallel_counting.MIN_BYTES_FOR_WORKERS = tokenfile.MIN_BYTES_FOR_WORKERS = 100

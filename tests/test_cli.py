@@ -886,7 +886,7 @@ def test_nothing_is_said_where_nobody_reads(folder, tmp_path):
 TRAIN = """
 import sys, time, nbbpe.cli
 from nbbpe.text import windows as corpus
-from nbbpe.training import counters
+from nbbpe.counting import counters
 original = counters.PieceCounter.count
 def slow(self, window):
     print("counting", flush=True)

@@ -16,8 +16,8 @@ import pytest
 import texts
 
 import nbbpe
+from nbbpe.counting.count_tables import count_rows
 from nbbpe.text.pattern import NAMED
-from nbbpe.training.count_tables import count_rows
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -34,7 +34,7 @@ MODULES = {
 }
 ENCODINGS = "https://openaipublic.blob.core.windows.net/encodings/"  # where tiktoken has them from
 ARRAYS = {  # of which docs/arrays.md has all fields
-    "WordCounts": "training.word_counts",
+    "WordCounts": "counting.word_counts",
     "LinkedWords": "kernels.training.linked_words",
     "PairTable": "kernels.training.pair_table",
     "BucketQueue": "kernels.training.bucket_queue",

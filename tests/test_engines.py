@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 import nbbpe
 from nbbpe import arrow_functions
+from nbbpe.counting import executor_counting
+from nbbpe.counting.word_counts import WordCounts
 from nbbpe.text.utf8 import padded
-from nbbpe.training import executor_counting
-from nbbpe.training.word_counts import WordCounts
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

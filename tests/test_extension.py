@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from test_merging import check_structures
 
 import nbbpe
+from nbbpe.counting.word_counts import words_from_dict
 from nbbpe.kernels.training import linked_words, merge_loop
 from nbbpe.model.model import Model
 from nbbpe.text.pattern import get_pattern
@@ -26,7 +27,6 @@ from nbbpe.training import merges
 from nbbpe.training.learning_options import LearningOptions
 from nbbpe.training.merges import learn_merges
 from nbbpe.training.tie_break import TIE_BREAKS
-from nbbpe.training.word_counts import words_from_dict
 from nbbpe.vocabulary import extension
 
 NO_PATTERN = get_pattern(None)

@@ -10,10 +10,11 @@ import pytest
 import texts
 
 import nbbpe
+from nbbpe.counting import counters
+from nbbpe.counting.counters import WordRules, make_counter
 from nbbpe.sources import find_inputs
 from nbbpe.text.pattern import NAMED, get_pattern
-from nbbpe.training import counters, forecast
-from nbbpe.training.counters import WordRules, make_counter
+from nbbpe.words import forecast
 
 pytestmark = pytest.mark.usefixtures("quiet")
 LINES = re.compile(

@@ -28,7 +28,8 @@ SAY = {
     r"white space": "whitespace",
     r"\bfore(?:told|tells?)\b": "predict",
 }
-FOLDERS = ["cli", "encoding", "formats", "idfiles", "model", "sources", "system", "text", "training", "vocabulary", "words"]
+FOLDERS = ["cli", "counting", "encoding", "formats", "idfiles", "model", "sources", "system", "text", "training"]
+FOLDERS += ["vocabulary", "words"]
 KERNELS = ["compiler", "encoding", "machine", "pieces", "records", "training"]
 TEXTS = [
     *(ROOT / page for page in pages.pages(ROOT)),

@@ -14,16 +14,18 @@ import pytest
 import texts
 
 import nbbpe
+from nbbpe.counting import gathering
+from nbbpe.counting.counters import WordRules
+from nbbpe.counting.parallel_counting import count_files
+from nbbpe.counting.word_counts import corpus_fingerprint
+from nbbpe.counting.word_table import WordTable
 from nbbpe.sources import find_inputs
 from nbbpe.system import memory_limits
 from nbbpe.system.memory_limits import memory_left, memory_limit_of
 from nbbpe.text.chunks import CutRules
 from nbbpe.text.pattern import get_pattern
-from nbbpe.training import gathering, merges, words_in_memory
-from nbbpe.training.counters import WordRules
-from nbbpe.training.parallel_counting import count_files
-from nbbpe.training.word_counts import corpus_fingerprint
-from nbbpe.training.word_table import WordTable
+from nbbpe.training import merges
+from nbbpe.words import words_in_memory
 
 pytestmark = pytest.mark.usefixtures("quiet")
 pa = pytest.importorskip("pyarrow")

@@ -15,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numba import njit
 
+from nbbpe.counting.word_counts import words_from_dict
 from nbbpe.kernels.training import bucket_queue, linked_words, merge_loop, pair_table
 from nbbpe.kernels.training.linked_words import edge_of, many_of
 from nbbpe.model import byte_alphabet
@@ -24,7 +25,6 @@ from nbbpe.training.learning_options import LearningOptions
 from nbbpe.training.merges import _scratch, learn_merges
 from nbbpe.training.tie_break import TIE_BREAKS
 from nbbpe.training.token_rules import TokenRules
-from nbbpe.training.word_counts import words_from_dict
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")  # the merge loop takes addresses
 

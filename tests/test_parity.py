@@ -21,6 +21,8 @@ from test_merging import symbol_pairs, walk
 from test_token_rules import LIMITS
 
 import nbbpe
+from nbbpe.counting.sorted_runs import concatenate
+from nbbpe.counting.word_counts import WordCounts, words_from_dict
 from nbbpe.kernels.machine import secret
 from nbbpe.kernels.training import merge_loop, pair_table, parity_loop
 from nbbpe.text.pattern import get_pattern
@@ -29,11 +31,9 @@ from nbbpe.training.growing_arrays import with_pairs
 from nbbpe.training.learning_options import LearningOptions
 from nbbpe.training.merges import learn_merges
 from nbbpe.training.parity_queues import Groups
-from nbbpe.training.sorted_runs import concatenate
 from nbbpe.training.start import Start
 from nbbpe.training.tie_break import TIE_BREAKS
 from nbbpe.training.token_rules import TokenRules
-from nbbpe.training.word_counts import WordCounts, words_from_dict
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")  # the merge loop takes addresses
 

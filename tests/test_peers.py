@@ -15,9 +15,9 @@ from effort import examples, mostly_slow
 import nbbpe
 from nbbpe.formats.spelling import unspell
 from nbbpe.text.pattern import NAMED, get_pattern
-from nbbpe.training.counting_options import check_counting_options
 from nbbpe.training.merges import learn_merges
 from nbbpe.words.corpus import Corpus
+from nbbpe.words.counting_options import check_counting_options
 from nbbpe.words.finding import find_supply
 
 FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]

@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit, typeof
 
+from nbbpe.counting.word_counts import WordCounts, words_from_dict
+from nbbpe.counting.word_table import WordTable
 from nbbpe.kernels.machine import secret
 from nbbpe.kernels.machine.intrinsics import PADDING, address_of
 from nbbpe.kernels.pieces import piece_table
@@ -28,8 +30,6 @@ from nbbpe.kernels.pieces.piece_table import (
 from nbbpe.kernels.training import count_pieces
 from nbbpe.text.pattern import get_pattern
 from nbbpe.text.utf8 import padded, to_text
-from nbbpe.training.word_counts import WordCounts, words_from_dict
-from nbbpe.training.word_table import WordTable
 
 
 @njit

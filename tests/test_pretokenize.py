@@ -11,12 +11,12 @@ import texts
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbbpe.counting.counters import WordRules
+from nbbpe.counting.parallel_counting import count_documents, count_files
+from nbbpe.counting.word_counts import WordCounts
 from nbbpe.sources import find_inputs
 from nbbpe.text.pattern import get_pattern
 from nbbpe.text.utf8 import to_bytes
-from nbbpe.training.counters import WordRules
-from nbbpe.training.parallel_counting import count_documents, count_files
-from nbbpe.training.word_counts import WordCounts
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* contains NUL bytes", "ignore:.* begins like UTF-16")
 

@@ -17,10 +17,10 @@ import texts
 from hypothesis import given
 
 import nbbpe
+from nbbpe.counting import word_counts
 from nbbpe.model import provenance
 from nbbpe.model.packed_vocab import PackedVocab
 from nbbpe.text import code_points, pattern
-from nbbpe.training import word_counts
 
 BYTES = {i: bytes([i]) for i in range(256)}
 VOCAB = BYTES | {256: b"th", 257: b"the", 258: b"<s>"}

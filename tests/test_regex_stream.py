@@ -17,9 +17,9 @@ from processes import run
 from test_memory import MEASURE
 
 import nbbpe
+from nbbpe.counting import counters
 from nbbpe.text.pattern import get_pattern
 from nbbpe.text.regex_splitter import RegexSplitter
-from nbbpe.training import counters
 
 # Look-behind, word boundaries, anchors, what leaves text between matches, and matches that are empty.
 LEFT = [

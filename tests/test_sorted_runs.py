@@ -11,9 +11,9 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbbpe.training import sorted_runs
-from nbbpe.training.sorted_runs import RunFolder, concatenate, in_blocks, merged, read_run, sorted_words, write_run
-from nbbpe.training.word_counts import WordCounts, words_from_dict
+from nbbpe.counting import sorted_runs
+from nbbpe.counting.sorted_runs import RunFolder, concatenate, in_blocks, merged, read_run, sorted_words, write_run
+from nbbpe.counting.word_counts import WordCounts, words_from_dict
 
 # Few different bytes, zero among them, so that prefixes are equal, padded ones too; some are longer than a prefix.
 word = st.lists(st.sampled_from([0, 1, 97, 255]), max_size=12).map(bytes) | st.sampled_from(

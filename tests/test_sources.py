@@ -26,13 +26,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
+from nbbpe.counting import parallel_counting
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.sources import NO_ID, Tally, find_inputs, optional_packages
 from nbbpe.text.chunks import CutRules
 from nbbpe.text.pattern import NAMED
 from nbbpe.text.utf8 import to_bytes
-from nbbpe.training import parallel_counting
 
 PATTERNS = {"gpt2": "gpt2", "user": texts.SPLIT_WITH_GAPS, "none": None}
 DOCUMENTS = [

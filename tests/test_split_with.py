@@ -17,15 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
+from nbbpe.counting.counters import WordRules
+from nbbpe.counting.parallel_counting import count_files
+from nbbpe.counting.word_counts import corpus_fingerprint
 from nbbpe.sources import Documents, find_inputs
 from nbbpe.text import windows
 from nbbpe.text.automaton import split
 from nbbpe.text.pattern import Pattern, get_pattern, splits_by_regex
 from nbbpe.text.pattern_tables import has_stable_pretokens
 from nbbpe.text.utf8 import to_bytes
-from nbbpe.training.counters import WordRules
-from nbbpe.training.parallel_counting import count_files
-from nbbpe.training.word_counts import corpus_fingerprint
 
 FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]
 SPECIALS = [texts.SPECIAL, "<|pad|>", "<|"]

@@ -412,7 +412,7 @@ import sys
 import numpy as np
 from nbbpe.kernels.compiler import plain
 from nbbpe.training import first_pairs
-from nbbpe.training.word_counts import WordCounts
+from nbbpe.counting.word_counts import WordCounts
 if sys.argv[1:]:
     plain.take_over(AttributeError("tried"))
 text = np.frombuffer(b"the cat sat", dtype=np.uint8)

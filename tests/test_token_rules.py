@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from numba import njit
 
 import nbbpe
+from nbbpe.counting.word_counts import words_from_dict
 from nbbpe.kernels.training import linked_words, token_limits
 from nbbpe.text.character_properties import character_table
 from nbbpe.text.pattern import NAMED
@@ -22,7 +23,6 @@ from nbbpe.training.learning_options import LearningOptions
 from nbbpe.training.merges import learn_merges
 from nbbpe.training.tie_break import TIE_BREAKS
 from nbbpe.training.token_rules import TokenFilter
-from nbbpe.training.word_counts import words_from_dict
 
 LIMITS = st.fixed_dictionaries(
     {},

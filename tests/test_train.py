@@ -19,10 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
+from nbbpe.counting import parallel_counting
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.text import utf8
 from nbbpe.text.pattern import NAMED
-from nbbpe.training import parallel_counting
 from nbbpe.training.tie_break import TIE_BREAKS
 
 GPT2 = NAMED["gpt2"].compiled
@@ -462,7 +462,7 @@ def test_documents_that_look_like_paths_can_be_given_as_an_iterator():
 
 COUNT = """
 import sys, nbbpe
-from nbbpe.training import parallel_counting
+from nbbpe.counting import parallel_counting
 parallel_counting.MIN_BYTES_FOR_WORKERS = 0
 def told(stage, done, total):
     print(stage, flush=True)

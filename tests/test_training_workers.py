@@ -11,13 +11,13 @@ import pytest
 import texts
 
 import nbbpe
+from nbbpe.counting import counters
+from nbbpe.counting.counters import WordRules
+from nbbpe.counting.parallel_counting import count_files
+from nbbpe.counting.word_counts import corpus_fingerprint
 from nbbpe.sources import find_inputs
 from nbbpe.system.workers import WorkerError
 from nbbpe.text.pattern import get_pattern
-from nbbpe.training import counters
-from nbbpe.training.counters import WordRules
-from nbbpe.training.parallel_counting import count_files
-from nbbpe.training.word_counts import corpus_fingerprint
 
 NOT_COMPILED = r"\b\w+|\W"
 

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nbbpe.counting.word_counts import WordCounts, words_from_dict
 from nbbpe.kernels.training import bucket_queue, linked_words, merge_loop, pair_table, token_limits
 from nbbpe.training.first_pairs import pairs_of_bytes
 from nbbpe.training.merges import _tie_rule
-from nbbpe.training.word_counts import WordCounts, words_from_dict
 
 ASSETS = Path(__file__).parents[1] / "assets"
 WORDS = {b"low": 2, b"lower": 1}

@@ -9,16 +9,16 @@ from typing import Any
 
 import click
 
+from ..counting.count_tables import ENDINGS, check_output, count_rows
 from ..formats.folder import scratch_for
 from ..model.special_tokens import check_special_tokens
 from ..system.memory_limits import memory_limit_of
 from ..text.pattern import splits_by_regex
 from ..trainer import train as train_tokenizer
-from ..training.count_tables import ENDINGS, check_output, count_rows
 from ..training.tie_break import TIE_BREAKS
 from ..training.token_rules import TokenRules
 from ..vocabulary.extension import check_size
-from ..words.counting import count_words as write_word_counts
+from ..words.count_words import count_words as write_word_counts
 from .options import (
     as_paths,
     as_usage,

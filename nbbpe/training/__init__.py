@@ -1,4 +1,4 @@
-"""Training: text to words with counts, words to merges.
+"""Words with counts to merges.
 
-Read word_counts.py first, then word_table.py and counters.py, and merges.py last.
+Read merges.py first.
 """

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ..counting.word_counts import WordCounts
 from ..kernels.training import pair_table
 from ..kernels.training.linked_words import LinkedWords, link_symbols, new_linked_words
 from ..kernels.training.merge_loop import AHEAD
@@ -24,7 +25,6 @@ from ..kernels.training.pair_table import (
 )
 from ..system.kernel_threads import run_together
 from .start import Start
-from .word_counts import WordCounts
 
 _PER_THREAD = 1 << 18  # positions; for less, one more thread does not pay
 _LONG = 1 << 26  # positions; going through more takes 0.2 s or longer, and is to be interrupted by Ctrl-C

@@ -12,7 +12,7 @@ from .tie_break import check_tie_break
 from .token_rules import TokenRules, check_rules
 
 if TYPE_CHECKING:
-    from .word_counts import WordCounts
+    from ..counting.word_counts import WordCounts
 
 
 class LearningOptions(NamedTuple):
@@ -36,7 +36,7 @@ class LearningOptions(NamedTuple):
 
     def record(self, vocab_size: int, words: WordCounts, is_interrupted: bool, n_threads: int = 1) -> dict[str, Any]:
         """The entry of the provenance about training on these words."""
-        from .word_counts import corpus_fingerprint
+        from ..counting.word_counts import corpus_fingerprint
 
         rules = self.rules.record()
         return {

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ..counting.word_counts import WordCounts
 from ..kernels.compiler.beside import compile_beside
 from ..kernels.training import bucket_queue, linked_words, merge_loop, pair_table, parity_loop
 from ..model.byte_alphabet import byte_order
@@ -17,7 +18,6 @@ from .learning_options import LearningOptions
 from .parity_queues import Groups, ParityQueues
 from .start import Start
 from .token_rules import TokenFilter
-from .word_counts import WordCounts
 
 # Symbols replaced between two returns to Python: about 0.1 s of work, so that progress moves and Ctrl-C works.
 BATCH_BUDGET = 1_000_000

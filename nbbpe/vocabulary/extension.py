@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..counting.word_counts import WordCounts, words_from_dict
 from ..encoding.pretoken_ids import ids_of_each, pretoken_ids, unmerged_ids, without_whole
 from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
@@ -21,16 +22,15 @@ from ..system.user_warnings import warn_user
 from ..system.wrong_argument import WrongArgument
 from ..text.pattern import splits_by_regex
 from ..text.utf8 import each_to_bytes, to_text
-from ..training.counting_options import CountingOptions
 from ..training.learning_options import LearningOptions
 from ..training.start import Start
 from ..training.tie_break import TIE_BREAKS
-from ..training.word_counts import WordCounts, words_from_dict
-from ..training.words_in_memory import record_of
 from ..words.corpus import Corpus
+from ..words.counting_options import CountingOptions
 from ..words.finding import find_supply
 from ..words.parity import Parity
 from ..words.supply import Stage
+from ..words.words_in_memory import record_of
 
 if TYPE_CHECKING:
     from ..kernels.encoding.merge_table import Merges

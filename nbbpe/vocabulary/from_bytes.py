@@ -14,16 +14,16 @@ from ..system.progress import Progress
 from ..system.stopping import Stopping, stopping_on_signals
 from ..system.wrong_argument import WrongArgument
 from ..text.pattern import Pattern, splits_by_regex
-from ..training.counting_options import CountingOptions
 from ..training.learning_options import LearningOptions
 from ..training.merges import compile_beside_counting, learn_merges
 from ..training.superwords import Superwords, check_superwords, phrases
-from ..training.words_in_memory import LeftOut, record_of
+from ..words.counting_options import CountingOptions
 from ..words.supply import Supply
+from ..words.words_in_memory import LeftOut, record_of
 from .extension import start_from, with_seeds
 
 if TYPE_CHECKING:
-    from ..training.word_counts import WordCounts
+    from ..counting.word_counts import WordCounts
     from ..words.supply import Stage
 
 

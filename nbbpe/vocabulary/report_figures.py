@@ -13,15 +13,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..counting.gathering import Gathering, Limit
+from ..counting.word_counts import WordCounts
+from ..counting.word_table import WordTable
 from ..encoding.pretoken_ids import pretoken_ids
 from ..model.model import Model
 from ..sources import Input, warn_of_skipped
 from ..text.scripts import WITHOUT_LETTERS, script_of
 from ..text.utf8 import to_text
-from ..training.gathering import Gathering, Limit
 from ..training.learning_options import LearningOptions
-from ..training.word_counts import WordCounts
-from ..training.word_table import WordTable
 from ..words.source_words import gather_words
 from .extension import extend_by_words
 from .frequencies import check_gaps, merge_counts, unreachable

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from ..counting.count_description import common_description
+from ..counting.count_sources import open_counts, words_in
+from ..counting.gathering import Gathered, Gathering, Limit
 from ..system.progress import Progress
 from ..text.pattern import Pattern
-from ..training.count_description import common_description
-from ..training.count_sources import open_counts, words_in
-from ..training.counting_options import CountingOptions
-from ..training.gathering import Gathered, Gathering, Limit
-from ..training.weights import check_weights, whole_factors
 from .corpus import Corpus
+from .counting_options import CountingOptions
 from .supply import Supply
+from .weights import check_weights, whole_factors
 
 
 class CountedTables(Supply):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from ..counting.gathering import Gathered, Gathering, Limit, gather_inputs
 from ..kernels.compiler.notices import say
 from ..sources import Input, total_size
 from ..sources.finding import find_by_item
 from ..system.progress import Progress, shows_bar
 from ..text.pattern import Pattern
-from ..training.counting_options import CountingOptions
-from ..training.gathering import Gathered, Gathering, Limit, gather_inputs
 from .corpus import Corpus
+from .counting_options import CountingOptions
 from .supply import Supply, print_no_outcome
 
 
@@ -25,7 +25,7 @@ class CountedText(Supply):
         self._groups = {1: self._inputs}  # by what their counts are multiplied by
         denominator = 1
         if corpus.weights is not None:
-            from ..training.weights import check_weights, whole_factors
+            from .weights import check_weights, whole_factors
 
             factors, denominator = whole_factors(check_weights(corpus.weights, len(found), "source"))
             self._groups = {}
@@ -40,7 +40,7 @@ class CountedText(Supply):
         options = self._options
         if not shows_bar(options.progress):
             return print_no_outcome
-        from ..training import forecast
+        from ..words import forecast
 
         how = options.n_workers, n_tokens, options.memory_limit
         expected = forecast.forecast(self._inputs, self._word_rules(self.split), *how)

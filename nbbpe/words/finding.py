@@ -5,15 +5,15 @@ Everything is found and checked before any work; `nbbpe.train` says what its arg
 
 from __future__ import annotations
 
+from ..counting.gathering import Gathered, Gathering, Limit
 from ..model.model import Model
 from ..sources import total_size
 from ..system.progress import Progress
 from ..system.user_warnings import warn_user
 from ..text.pattern import Pattern
-from ..training.counting_options import CountingOptions
-from ..training.gathering import Gathered, Gathering, Limit
 from .corpus import Corpus
 from .counted_text import CountedText
+from .counting_options import CountingOptions
 from .mixed_text import MixedText, ParityText
 from .mixture import Mixture
 from .source_words import gather_words

@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..counting.gathering import Gathered, Gathering, Limit, gather_inputs
+from ..counting.sorted_runs import concatenate, n_text_of, words_between
+from ..counting.word_counts import WordCounts
 from ..encoding.pretoken_ids import pretoken_ids
 from ..model.model import Model
 from ..sources import Input, Skipped, total_size
 from ..system.progress import Progress
 from ..text.pattern import Pattern
-from ..training.counting_options import CountingOptions
-from ..training.gathering import Gathered, Gathering, Limit, gather_inputs
-from ..training.sorted_runs import concatenate, n_text_of, words_between
-from ..training.word_counts import WordCounts
-from ..training.words_in_memory import LeftOut
+from .counting_options import CountingOptions
 from .mixture import CountedMixture, Mixture, count_mixture, denominator_of, find_mixture
 from .parity import Parity, with_groups
 from .source_words import gather_words
 from .supply import Stage, Supply
+from .words_in_memory import LeftOut
 
 
 class MixedText(Supply):

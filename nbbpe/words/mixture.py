@@ -8,12 +8,12 @@ from math import lcm
 from numbers import Rational
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..counting.gathering import Gathered, Limit
+from ..counting.word_counts import WordCounts
 from ..sources import Input, check_field, find_inputs
 from ..sources.sampling import Sample, SampledInput
 from ..system.excerpt import shown, shown_count
 from ..system.integers import check_integer, check_positive
-from ..training.gathering import Gathered, Limit
-from ..training.word_counts import WordCounts
 from .parity import Parity, check_names, check_parity
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def denominator_of(mixture: Mixture) -> int:
 
 def _multipliers(mixture: Mixture, sizes: Mapping[str, int]) -> dict[str, int]:
     """What each source's counts are multiplied by."""
-    from ..training.weights import exact_fraction  # here, as it brings `decimal` with it
+    from .weights import exact_fraction  # here, as it brings `decimal` with it
 
     if mixture.shares is not None:
         # A source without text is ignored, or it would be the one that counts least.

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ..counting.sorted_runs import concatenate, words_between
+from ..counting.word_counts import WordCounts
 from ..system.excerpt import shown
 from ..system.integers import check_positive
 from ..training.parity_queues import Groups
-from ..training.sorted_runs import concatenate, words_between
-from ..training.word_counts import WordCounts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ..counting.counters import WordRules, make_counter
+from ..counting.gathering import Gathering, gather_inputs
 from ..encoding.new_encoder import new_encoder
 from ..encoding.special_choice import pack_special_tokens
 from ..model.model import Model
 from ..sources import NO_ID, Input, Tally
 from ..text.chunks import CutRules
-from ..training.counters import WordRules, make_counter
-from ..training.gathering import Gathering, gather_inputs
 
 
 def gather_words(

@@ -7,17 +7,17 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..counting.counters import WordRules
+from ..counting.gathering import Gathered, Limit, limited
+from ..counting.word_counts import WordCounts
 from ..sources import Input, warn_of_skipped
 from ..text.pattern import Pattern
-from ..training.counters import WordRules
-from ..training.counting_options import CountingOptions
-from ..training.gathering import Gathered, Limit, limited
-from ..training.word_counts import WordCounts
+from .counting_options import CountingOptions
 
 if TYPE_CHECKING:
     from ..model.model import Model
     from ..training.parity_queues import Groups
-    from ..training.words_in_memory import LeftOut
+    from .words_in_memory import LeftOut
 
 
 class Stage(NamedTuple):
@@ -48,7 +48,7 @@ class Supply(ABC):
 
         Raises ValueError if there are none.
         """
-        from ..training.words_in_memory import words_that_fit
+        from .words_in_memory import words_that_fit
 
         with self.limited() as limit:
             gathered = self.gathered(split or self.split, limit)

@@ -27,7 +27,7 @@ sys.path.insert(0, {faults!r})
 import victim
 from nbbpe.cli import main
 from nbbpe.idfiles import part_encoder, writer
-from nbbpe.training import counters, parallel_counting, word_table
+from nbbpe.counting import counters, parallel_counting, word_table
 victim.cut_small()
 writer._CHUNK_BYTES = parallel_counting._CHUNK_BYTES = 40_000
 {before}
@@ -43,7 +43,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
 # Counted words go to sorted runs in a folder.
 LITTLE_ROOM_FOR_WORDS = """
 import tempfile
-from nbbpe.training import gathering
+from nbbpe.counting import gathering
 gathering._TABLE_SHARE = victim.RUN_BYTES / (gathering._OWN_BYTES // 4)
 gathering._TABLE_BYTES_OF_TEXT = 1 << 20
 word_table._FIRST_SLOTS = 64

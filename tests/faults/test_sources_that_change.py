@@ -14,9 +14,9 @@ import pytest
 import texts
 
 import nbbpe
+from nbbpe.counting import parallel_counting
 from nbbpe.idfiles import writer
 from nbbpe.sources.local import LocalFile
-from nbbpe.training import parallel_counting
 
 OLD = ["the cat sat on the mat " * 40, "ababab aaa"] * 5
 NEW = ["THE DOG RAN IN THE PAR " * 40, "cdcdcd ccc"] * 5

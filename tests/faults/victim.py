@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import nbbpe
+from nbbpe.counting import count_tables, counters, gathering, parallel_counting, sorted_runs, word_table
 from nbbpe.formats import folder as saved_folder
 from nbbpe.idfiles import kept_parts, publishing, writer
 from nbbpe.system import atomic_files
-from nbbpe.training import count_tables, counters, gathering, merges, parallel_counting, sorted_runs, word_table
+from nbbpe.training import merges
 
 CHUNK = 6000  # bytes of text in a part
 N_WORKERS = 2

@@ -125,7 +125,7 @@ def _write_tekken(folder: Path) -> None:
 
 def _read_counts(folder: Path) -> None:
     """The words of a table. (What its metadata say is not read: compiling a regex takes more room than is allowed here.)"""
-    from nbbpe.training.count_sources import open_counts, words_in
+    from nbbpe.counting.count_sources import open_counts, words_in
 
     for path in sorted(folder.glob("counts.*")):
         for table in open_counts(path):

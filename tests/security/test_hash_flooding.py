@@ -12,13 +12,13 @@ import naive
 import numpy as np
 
 import nbbpe
+from nbbpe.counting.parallel_counting import count_documents
 from nbbpe.kernels.encoding import merge_table
 from nbbpe.kernels.machine import secret
 from nbbpe.kernels.pieces import piece_table
 from nbbpe.model import rank_vocab
 from nbbpe.model.packed_vocab import PackedVocab
 from nbbpe.text.pattern import NAMED
-from nbbpe.training.parallel_counting import count_documents
 
 LETTERS = np.frombuffer(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", dtype=np.uint8)
 NO_SECRET = np.zeros(secret.SIZE, dtype=np.uint64)  # by which all keys of up to four bytes have one home

@@ -14,7 +14,7 @@ from ..system.paths import Path, check_not_read
 from ..system.progress import ProgressOption
 from ..text.pattern import PatternLike, get_pattern, splits_by_regex
 from ..text.utf8 import Text
-from ..training.counting_options import check_counting_options
+from .counting_options import check_counting_options
 
 
 def count_words(
@@ -90,8 +90,8 @@ def count_words(
     split = get_pattern(pattern)
     splits_by_regex(split, split_with)
     options = check_counting_options(workers, progress, field, on_error, split_with, executor, memory_limit)
-    from ..training.count_description import Description
-    from ..training.count_tables import arrow, batch_of, check_output, schema_of, write_counts
+    from ..counting.count_description import Description
+    from ..counting.count_tables import arrow, batch_of, check_output, schema_of, write_counts
     from .corpus import Corpus
     from .counted_text import CountedText
 

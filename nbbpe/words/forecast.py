@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import NamedTuple
 
+from ..counting.counters import WordRules, make_counter
+from ..counting.parallel_counting import count_documents, workers_that_pay
+from ..counting.word_counts import WordCounts
+from ..counting.word_table import add_up
 from ..sources import Input
 from ..text.chunks import CutRules
-from .counters import WordRules, make_counter
-from .merges import n_bytes_needed
-from .parallel_counting import count_documents, workers_that_pay
-from .word_counts import WordCounts
-from .word_table import add_up
+from ..training.merges import n_bytes_needed
 
 MIN_BYTES = 1 << 30  # of text: shorter runs are over before a forecast is of use
 _N_PLACES = 8  # where the text is sampled,

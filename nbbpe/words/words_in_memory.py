@@ -7,13 +7,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ..counting.gathering import Gathered, Limit
+from ..counting.sorted_runs import read_run, total_of
+from ..counting.word_counts import WordCounts
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.training.linked_words import MOST_CELLS, n_cells
 from ..system.user_warnings import warn_user
-from .gathering import Gathered, Limit
-from .merges import n_bytes_needed
-from .sorted_runs import read_run, total_of
-from .word_counts import WordCounts
+from ..training.merges import n_bytes_needed
 
 MinWordCount = int | Literal["auto"] | None
 
