@@ -18,7 +18,7 @@ from .text.pattern import PatternLike, get_pattern
 from .text.utf8 import Text, to_bytes, to_text
 
 if TYPE_CHECKING:
-    from .text.pattern_tables import Levels
+    from .text.levels import Levels
 
 _N_EXAMPLES = 4  # of a class, beside its characters of ASCII
 _WIDTH, _MOST_LINES = 78, 20  # of a text that a pattern is shown on
@@ -126,7 +126,7 @@ def explain_pattern(pattern: PatternLike, text: Text | None = None) -> Explanati
     found = get_pattern(pattern)
     if text is not None and not isinstance(text, str):
         text = to_text(to_bytes(text))
-    from .text.pattern_tables import join_levels
+    from .text.levels import join_levels
 
     # Without a pattern, a document is one pretoken, and nothing needs an automaton.
     automata = tuple(found.automata) if found.is_compiled else ()

@@ -19,9 +19,10 @@ from test_pattern_limits import LEAVES, larger
 
 from nbbpe.kernels.pieces import pattern_tables as layout
 from nbbpe.text.automaton import MOST_STATES, Automaton, compile_automaton
+from nbbpe.text.levels import join_levels
 from nbbpe.text.pattern import NAMED, get_pattern
 from nbbpe.text.pattern_parser import Unsupported, parse
-from nbbpe.text.pattern_tables import join_levels, words_of_last
+from nbbpe.text.pattern_tables import words_of_last
 
 
 def words_and_classes(automaton: Automaton):

@@ -32,6 +32,7 @@ from nbbpe.kernels.pieces.pretokens import begin_piece, new_split_scratch, preto
 from nbbpe.text.automaton import Automaton, compile_automaton, split
 from nbbpe.text.boundaries import certain_pairs, certain_triples
 from nbbpe.text.code_points import in_any_case, read_off
+from nbbpe.text.levels import join_levels
 from nbbpe.text.pattern import NAMED, Pattern, get_pattern
 from nbbpe.text.pattern_parser import (
     NO_LIMIT,
@@ -44,7 +45,7 @@ from nbbpe.text.pattern_parser import (
     Unsupported,
     parse,
 )
-from nbbpe.text.pattern_tables import join_levels, needs_memo, new_pattern_tables
+from nbbpe.text.pattern_tables import needs_memo, new_pattern_tables
 from nbbpe.text.utf8 import padded
 
 # Each distinct list of regexes once, by the first name that has it.

@@ -16,8 +16,8 @@ from real_patterns import LEFT_TO_REGEX, REAL
 import nbbpe
 from nbbpe.explanation import certain_places
 from nbbpe.text.automaton import START
+from nbbpe.text.levels import join_levels
 from nbbpe.text.pattern import ALIASES, NAMED, get_pattern
-from nbbpe.text.pattern_tables import join_levels
 
 LETTERS = "ab1² \n\t'sécM中字の가-!\u3000\u0301\r"
 

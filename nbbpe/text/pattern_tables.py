@@ -8,7 +8,6 @@ from __future__ import annotations
 import string
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,67 +15,16 @@ from numpy.typing import NDArray
 from ..kernels.machine.large_pages import zeros
 from ..kernels.pieces import pattern_tables as layout
 from .ascii_words import AsciiWords, ascii_words
-from .automaton import DEAD, START, UNDECODABLE, Automaton, reached, row_numbers
-from .boundaries import (
-    Relation,
-    can_be_left,
-    can_fail,
-    certain_pairs,
-    certain_triples,
-    states_after,
-    transparent_pairs,
-)
-from .code_points import N_CODE_POINTS, Edges, Partition, membership
+from .automaton import DEAD, START, UNDECODABLE, Automaton, reached
+from .boundaries import Relation, can_fail, states_after
+from .code_points import Edges
+from .levels import Levels, join_levels
 from .pattern_parser import Unsupported
+from .seams import seam_classes
 
 _IDEOGRAPHS, _HANGUL = (0x5000, 0x9000), (0xB000, 0xD000)
 _N_BITS = 64
 _MOST_TRIED = 40  # places that a rule is grown from
-
-
-@dataclass(frozen=True, eq=False)
-class Levels(Partition):
-    """Automata that split in turn, over classes that all of them respect.
-
-    automata : one a level
-    class_at : int64[n_levels, n_classes]    the class of each class in each automaton
-    """
-
-    automata: Sequence[Automaton]
-    class_at: NDArray[np.int64]
-
-    def certain(self, relation_of: str) -> Relation:
-        """Certain boundaries of all levels together, of "pairs" or "triples" of classes.
-
-        There is one if one level proves it, and the levels before are cut there anyway or leave both sides between matches.
-        For three, they must leave the third character there, too: else a part of theirs may end before it.
-        """
-        n_indices = 2 if relation_of == "pairs" else 3
-        found = np.zeros((self.n_classes,) * n_indices, dtype=bool)
-        passes = np.ones((self.n_classes,) * 2, dtype=bool)
-        one_part = passes.copy()  # whether the levels before leave two adjacent characters in one part
-        for automaton, class_at in zip(self.automata, self.class_at, strict=True):
-            relation = certain_pairs(automaton) if relation_of == "pairs" else certain_triples(automaton)
-            lifted = relation[np.ix_(*[class_at] * n_indices)]
-            found |= lifted & (passes if n_indices == 2 else passes[:, :, None] & one_part)
-            pairs = np.ix_(class_at, class_at)
-            transparent = transparent_pairs(automaton)[pairs]
-            passes &= certain_pairs(automaton)[pairs] | transparent
-            one_part &= transparent
-        return found
-
-
-def join_levels(automata: Sequence[Automaton], also: Sequence[Edges] = ()) -> Levels:
-    """Automata over common classes, which also respect some more sets. Raises Unsupported for too many classes."""
-    edges = np.unique(np.concatenate([*(automaton.edges for automaton in automata), *map(np.array, also)]))
-    edges = edges[edges < N_CODE_POINTS].astype(np.int64)
-    rows = [automaton.classes_at(edges) for automaton in automata] + [membership(each, edges) for each in also]
-    classes = np.stack(rows).astype(np.int64)
-    class_of_edge = row_numbers(classes.T)
-    _, firsts = np.unique(class_of_edge, return_index=True)
-    if len(firsts) > layout.MOST_CLASSES:
-        raise Unsupported(f"more than {layout.MOST_CLASSES} classes of characters ({len(firsts)})")
-    return Levels(edges, class_of_edge, automata, classes[: len(automata), firsts])
 
 
 def new_pattern_tables(automata: Sequence[Automaton], caseless: Edges) -> layout.PatternTables:
@@ -355,82 +303,6 @@ def _matches_parts_of_matches(automaton: Automaton) -> bool:
 
     first = [pair for state in range(START, automaton.n_states) for pair in following((state, START))]
     return all(automaton.tells[inner, -1] for _, inner in reached(first, following))  # not of the dead state
-
-
-def seam_classes(levels: Levels, caseless: Edges) -> tuple[set[int], set[int], set[int]]:
-    """Which classes are seam letters, do harm, and keep it (see kernels/pieces/unmergeable_boundaries.py)."""
-    is_caseless = membership(caseless, levels.edges)
-    everywhere = set(levels.class_of_edge[is_caseless].tolist()) - set(levels.class_of_edge[~is_caseless].tolist())
-    letters = {c for c in everywhere if _seams_of(levels, {c}) is not None}
-    while letters:
-        found = _seams_of(levels, letters)
-        if found is not None:
-            return letters, *found
-        # Those with the most code points remain.
-        sizes = np.bincount(levels.classes())
-        letters.remove(min(letters, key=lambda c: int(sizes[c])))
-    return set(), set(), set()
-
-
-def _seams_of(levels: Levels, letters: set[int]) -> tuple[set[int], set[int]] | None:
-    """Which classes do harm, and keep it, for seams between some letters; None if there can be no seams."""
-    harm: set[int] = set()
-    keep: set[int] = set()
-    for automaton, class_at in zip(levels.automata, levels.class_at, strict=True):
-        own = {int(class_at[c]) for c in letters}
-        found = _harm_of(automaton, own)
-        if found is None:
-            return None
-        for classes, ours in zip(found, (harm, keep), strict=True):
-            ours |= {c for c in range(levels.n_classes) if int(class_at[c]) in classes} - letters
-    return harm, keep - harm
-
-
-def _harm_of(automaton: Automaton, letters: set[int]) -> tuple[set[int], set[int]] | None:
-    """As `_seams_of`, of one automaton and its classes."""
-    next_state, tells = automaton.next_state, automaton.tells
-    is_used = (next_state != DEAD).any(axis=0)
-    if (can_be_left(automaton) & is_used)[sorted(letters)].any():
-        return None
-    alive = set(range(START, automaton.n_states))
-
-    def after(states: set[int], classes: set[int]) -> set[int]:
-        return {int(next_state[q, c]) for q in states for c in classes} - {DEAD}
-
-    def is_safe(q: int) -> bool:
-        return all(
-            tells[q, b] == tells[q, -1]  # what follows is cut off anyway
-            if next_state[q, b] == DEAD
-            else tells[q, -1] and next_state[q, b] == next_state[START, b]
-            for b in letters
-        )
-
-    def leads_to_harm(states: set[int], through: set[int]) -> bool:
-        """Whether letters that follow, or those that keep harm, lead from some states to one that is not safe."""
-        seen: set[int] = set()
-        while states:
-            if not all(map(is_safe, after(states, letters))):
-                return True
-            seen |= states
-            states = after(states, through) - seen
-        return False
-
-    others = set(range(automaton.n_classes)) - letters
-    keep: set[int] = set()
-    while True:
-        through = letters | keep
-        if leads_to_harm({START}, through):
-            return None
-        harm = {c for c in others if leads_to_harm(after({START}, {c}), through)}
-        kept = {c for c in others - harm if leads_to_harm(after(alive, {c}), through)}
-        if kept <= keep:
-            break
-        keep |= kept
-    clean = others - harm - keep
-    if leads_to_harm(after(alive, clean) | {START}, letters | keep):
-        return None
-    # Characters of these classes that are not seam letters keep harm as these do.
-    return harm, keep | letters if harm else keep
 
 
 def has_plain_words(levels: Levels) -> bool:
