@@ -125,25 +125,29 @@ class EncoderState:
         self.n_bytes = sum(
             part.nbytes for part in (self.table.slots, self.table.pool, self.ids_pool, self._scratch, self.out)
         )
-        self._array = encode_state.new_state(
-            fixed.pattern_tables,
-            self._masks,
-            self._split_scratch,
-            fixed.merges,
-            self._batch,
-            self._scratch,
-            self._longest,
-            self.table,
-            self.ids_pool,
-            self.cache_state,
-            self._text,
-            self.out,
-            self._pending,
-            displaced,
-            self.work,
-            self.specials,
-            self._breaks,
+        state = encode_state.EncodeState(
+            scan=encode_state.addresses_of_scan(fixed.pattern_tables, self._masks),
+            merges=encode_state.addresses_of_merges(fixed.merges),
+            joins=encode_state.joins_of(fixed.merges),
+            split=self._split_scratch.ctypes.data,
+            batch=self._batch.ctypes.data,
+            n_rows=len(self._batch),
+            scratch=self._scratch.ctypes.data,
+            longest=self._longest,
+            cache=encode_state.addresses_of_cache(self.table, self.ids_pool, self.cache_state),
+            n_before=0 if displaced is None else 2 * len(displaced),
+            displaced=0 if displaced is None else displaced.ctypes.data,
+            pending=self._pending.ctypes.data,
+            text=self._text.ctypes.data,
+            out=self.out.ctypes.data,
+            out_bytes=self.out.nbytes,
+            id_size=self.out.itemsize,
+            specials=encode_state.addresses_of_specials(self.specials),
+            breaks=self._breaks.ctypes.data,
+            n_breaks=len(self._breaks),
+            work=self.work.ctypes.data,
         )
+        self._array = encode_state.array_of(state)
         self.at = self._array.ctypes.data
 
     def look_for(self, specials: SpecialTokens) -> None:

@@ -3,7 +3,7 @@
 A call takes one address, that of a state. Passing twenty arrays from Python would take longer than encoding a short text.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,85 +107,57 @@ def new_work() -> NDArray[np.int64]:
     return np.zeros(len(Work._fields), dtype=np.int64)
 
 
-def new_state(
-    pattern: PatternTables,
-    masks: NDArray[np.uint64],
-    split_scratch: NDArray[np.int64],
-    merges: Merges,
-    batch: NDArray[np.uint64],
-    scratch: NDArray[np.uint64],
-    longest: int,
-    table: PieceTable,
-    ids_pool: NDArray[np.uint8],
-    cache_state: NDArray[np.int64],
-    text: NDArray[np.uint8],
-    out: NDArray[Any],
-    pending: NDArray[np.uint64],
-    displaced: NDArray[np.uint64] | None,
-    work: NDArray[np.int64],
-    specials: SpecialTokens,
-    breaks: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Make the array of an EncodeState. The arrays must outlive it.
-
-    text, out    : uint8[SHORT_TEXT + PADDING], and uint16[*] or uint32[*]
-    table, ids_pool, cache_state : see piece_cache.CacheAddresses
-    breaks       : int64[n, 3]
-    """
-    state = EncodeState(
-        scan=ScanAddresses(pattern.ctypes.data + int(pattern.view(np.int64)[OF_PIECES]), masks.ctypes.data),
-        merges=MergeAddresses(
-            entries=merges.entries.ctypes.data,
-            byte_pairs=merges.byte_pairs.ctypes.data,
-            symbols=merges.symbols.ctypes.data,
-            ids=merges.ids.ctypes.data,
-            whole=merges.whole.ctypes.data if len(merges.whole) else 0,
-            last_entry=len(merges.entries) - 1,
-            last_symbol=len(merges.symbols) - 1,
-            last_id=len(merges.ids) - 1,
-            n_ascending=merges.n_ascending,
-            secret=int(merges.secret.view(np.int64)),
-        ),
-        joins=Joins(merges.joins.ctypes.data if len(merges.joins) else 0, 8 * len(merges.joins) - 1),
-        split=split_scratch.ctypes.data,
-        batch=batch.ctypes.data,
-        n_rows=len(batch),
-        scratch=scratch.ctypes.data,
-        longest=longest,
-        cache=CacheAddresses(
-            table=TableAddresses(
-                slots=table.slots.ctypes.data,
-                n_words=len(table.slots),
-                pool=table.pool.ctypes.data,
-                pool_size=len(table.pool),
-                state=table.state.ctypes.data,
-            ),
-            ids_pool=ids_pool.ctypes.data,
-            ids_pool_size=len(ids_pool),
-            state=cache_state.ctypes.data,
-        ),
-        n_before=0 if displaced is None else 2 * len(displaced),
-        displaced=0 if displaced is None else displaced.ctypes.data,
-        pending=pending.ctypes.data,
-        text=text.ctypes.data,
-        out=out.ctypes.data,
-        out_bytes=out.nbytes,
-        id_size=out.itemsize,
-        specials=_special_addresses(specials),
-        breaks=breaks.ctypes.data,
-        n_breaks=len(breaks),
-        work=work.ctypes.data,
-    )
+def array_of(state: EncodeState) -> NDArray[np.int64]:
+    """The array of a state. Whatever the state has addresses of must outlive it."""
     return np.fromiter(numbers_of(state), dtype=np.int64, count=n_numbers(EncodeState))
+
+
+def addresses_of_scan(pattern: PatternTables, masks: NDArray[np.uint64]) -> ScanAddresses:
+    """The addresses of a pattern's tables for pieces that text follows, and of scratch."""
+    return ScanAddresses(pattern.ctypes.data + int(pattern.view(np.int64)[OF_PIECES]), masks.ctypes.data)
+
+
+def addresses_of_merges(merges: Merges) -> MergeAddresses:
+    """As `merges_addresses`, which only kernels can call."""
+    return MergeAddresses(
+        entries=merges.entries.ctypes.data,
+        byte_pairs=merges.byte_pairs.ctypes.data,
+        symbols=merges.symbols.ctypes.data,
+        ids=merges.ids.ctypes.data,
+        whole=merges.whole.ctypes.data if len(merges.whole) else 0,
+        last_entry=len(merges.entries) - 1,
+        last_symbol=len(merges.symbols) - 1,
+        last_id=len(merges.ids) - 1,
+        n_ascending=merges.n_ascending,
+        secret=int(merges.secret.view(np.int64)),
+    )
+
+
+def joins_of(merges: Merges) -> Joins:
+    """The places at which merges join tokens."""
+    return Joins(merges.joins.ctypes.data if len(merges.joins) else 0, 8 * len(merges.joins) - 1)
+
+
+def addresses_of_cache(table: PieceTable, ids_pool: NDArray[np.uint8], cache_state: NDArray[np.int64]) -> CacheAddresses:
+    """The addresses of a cache of pieces."""
+    of_table = TableAddresses(
+        slots=table.slots.ctypes.data,
+        n_words=len(table.slots),
+        pool=table.pool.ctypes.data,
+        pool_size=len(table.pool),
+        state=table.state.ctypes.data,
+    )
+    return CacheAddresses(of_table, ids_pool.ctypes.data, len(ids_pool), cache_state.ctypes.data)
 
 
 def put_specials(state: NDArray[np.int64], specials: SpecialTokens) -> None:
     """Put other special tokens into a state; their arrays must outlive the use of the state."""
-    addresses = _special_addresses(specials)
+    addresses = addresses_of_specials(specials)
     state[_SPECIALS : _SPECIALS + len(addresses)] = addresses
 
 
-def _special_addresses(specials: SpecialTokens) -> SpecialAddresses:
+def addresses_of_specials(specials: SpecialTokens) -> SpecialAddresses:
+    """As `specials_addresses`, which only kernels can call."""
     return SpecialAddresses(
         specials.nodes.ctypes.data,
         specials.root.ctypes.data,
