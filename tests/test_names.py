@@ -49,5 +49,9 @@ def test_no_two_names_split_alike_and_no_alias_is_a_name():
 
 def test_a_custom_regex_compiles_no_named_pattern_once_their_digests_are_stored():
     names_of_digests()
-    script = r"import nbbpe.text.pattern as p; p.get_pattern(r'\w+|\W'); print(p._automaton_or_why_not.cache_info())"
+    script = r"""
+from nbbpe.text import checked_automaton, pattern
+pattern.get_pattern(r"\w+|\W")
+print(checked_automaton._automaton_or_why_not.cache_info())
+"""
     assert processes.run(script).startswith("CacheInfo(hits=0, misses=1")

@@ -10,14 +10,12 @@ from __future__ import annotations
 import functools
 import json
 import re
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
-from ..system.user_warnings import warn_user
 from .named_patterns import ALIASES as ALIASES  # messages and docs say that it is here
 from .named_patterns import REGEXES
 
@@ -26,14 +24,10 @@ if TYPE_CHECKING:
     from .automaton import Automaton
     from .regex_splitter import RegexSplitter
 
-random: Any = imported_on_use("random")
-
 # The modules that parse regexes, and `regex` itself, are imported where they are used: most processes find the tables on
 # disk.
 regex: Any = imported_on_use("regex")
 
-_N_CHECKED = 600  # random strings that an automaton of a custom pattern is checked on,
-_CHECK_SECONDS = 2.0  # or as many as there is time for: mostly 0.02 s, but `regex` may backtrack for long on each
 _PARTS_AT_ONCE = 1 << 14  # in a list of parts that several patterns have made
 _LONG_PART = 1 << 16  # characters of a part that is split again in lists of its own
 
@@ -142,7 +136,9 @@ class Pattern:
     @lazy
     def automata(self) -> list[Automaton]:
         """The automata of all regexes. Raises Unsupported."""
-        return [_automaton(each, checked=self.name is None) for each in self.regexes]
+        from .checked_automaton import automaton_of
+
+        return [automaton_of(each, checked=self.name is None) for each in self.regexes]
 
 
 def _stream(splitters: list[RegexSplitter], text: str) -> Iterator[list[str]]:
@@ -167,69 +163,6 @@ def _stream(splitters: list[RegexSplitter], text: str) -> Iterator[list[str]]:
                 yield gathered
                 gathered = []
         yield gathered
-
-
-def _automaton(pattern: str, checked: bool) -> Automaton:
-    """The automaton of a regex; if `checked`, compared with `regex` on random strings. Raises Unsupported."""
-    from .pattern_parser import Unsupported
-
-    found = _automaton_or_why_not(pattern, checked)
-    if isinstance(found, str):
-        raise Unsupported(found)
-    return found
-
-
-@functools.cache
-def _automaton_or_why_not(pattern: str, checked: bool) -> Automaton | str:
-    """See `_automaton`; the reason why there is none is cached as well, as it may take seconds to find."""
-    from .automaton import compile_automaton
-    from .pattern_parser import Unsupported, parse
-
-    try:
-        automaton = compile_automaton(parse(pattern))
-    except Unsupported as error:
-        return str(error)
-    if checked and (found := _difference(pattern, automaton)) is not None:
-        text, ours, theirs = found
-        warn_user(
-            f"the pattern {pattern:.200} is left to `regex`, which splits {text!r} into {theirs!r:.200} where its "
-            f"documented meaning is {ours!r:.200}",
-        )
-        return f"a difference from `regex`, on {text!r}"
-    return automaton
-
-
-def _difference(pattern: str, automaton: Automaton) -> tuple[str, list[str], list[str]] | None:
-    """A random string that an automaton splits otherwise than `regex`, and what both make of it; None for none."""
-    from .automaton import split
-    from .regex_splitter import RegexSplitter
-
-    chance = random.Random(0)
-    splitter = RegexSplitter(pattern)
-    found: list[list[str]] = [[] for _ in range(automaton.n_classes)]
-    for first, end, of_class in automaton.ranges():
-        if len(found[of_class]) < 8:
-            found[of_class] += [chr(first), chr(end - 1)]
-    # Letters in the other case, too: where case is ignored, `regex` may err.
-    characters = dict.fromkeys("".join(map("".join, found)))
-    characters |= dict.fromkeys(swapped for each in [*characters] if len(swapped := each.swapcase()) == 1)
-    samples: list[list[str]] = [[] for _ in range(automaton.n_classes)]
-    for each, of_class in zip(characters, automaton.classes_of("".join(characters)).tolist(), strict=True):
-        samples[of_class].append(each)
-    deadline = time.monotonic() + _CHECK_SECONDS
-    for _ in range(_N_CHECKED):
-        if time.monotonic() > deadline:
-            return None
-        some = chance.sample(samples, min(len(samples), 4))
-        text = "".join(chance.choice(chance.choice(some)) for _ in range(chance.randint(1, 10)))
-        ours = split(automaton, text)
-        try:
-            theirs = splitter.split(text)
-        except ValueError:  # `regex` would take too long, as texts may make it do
-            return None
-        if ours != theirs:
-            return text, ours, theirs
-    return None
 
 
 def _named(name: str, regexes: str | list[str]) -> Pattern:
@@ -262,7 +195,9 @@ def names_of_digests(into: str | None = None) -> dict[str, str]:
 
 
 def _digests(regexes: Sequence[str], checked: bool) -> str:
-    return " ".join(_automaton(each, checked).digest() for each in regexes)
+    from .checked_automaton import automaton_of
+
+    return " ".join(automaton_of(each, checked).digest() for each in regexes)
 
 
 def _name_of(*regexes: str) -> str | None:
