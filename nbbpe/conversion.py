@@ -94,7 +94,7 @@ class Format(NamedTuple):
 def _made(folder: str) -> Iterator[None]:
     """A context in which a folder exists; the folders made for it are removed again after an error."""
     missing = []
-    path = os.path.abspath(absolute(folder))
+    path = absolute(folder)
     while not os.path.exists(path):
         missing.append(path)
         path = os.path.dirname(path)

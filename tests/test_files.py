@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,33 @@ def test_what_is_a_device(tmp_path):
         assert is_device(path), path
     for path in tmp_path, tmp_path / "file", tmp_path / "missing", "/dev/shm/ids.bin":
         assert not is_device(path), path
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+def test_two_dots_after_a_symlink_lead_out_of_the_folder_that_it_points_to(tmp_path, small, monkeypatch):
+    """As for the system, and not out of the folder that the symlink is in."""
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    os.symlink(tmp_path / "a" / "b", "link")
+    small.encode_file(documents=["the cat"], output_path="ids.bin")
+    n_ids = small.encode_file(documents=["the cat sat"], output_path="link/../ids.bin")
+    assert len(nbbpe.TokenFile("link/../ids.bin", small)) == len(nbbpe.TokenFile(tmp_path / "a" / "ids.bin")) == n_ids
+    assert len(nbbpe.TokenFile("./ids.bin")) == small.count("the cat")
+    assert nbbpe.TokenFile("./ids.bin").path == str(tmp_path / "here" / "ids.bin")
+    os.mkfifo(tmp_path / "a" / "pipe.bin")
+    assert is_device("link/../pipe.bin")
+    with pytest.raises(FileExistsError, match="is a device, a pipe or the like"):
+        small.encode_file(documents=["the cat"], output_path="link/../pipe.bin")
+    assert stat.S_ISFIFO(os.stat("../a/pipe.bin").st_mode)
+    Path("../a/text.txt").write_text("the cat sat")
+    Path("text.txt").write_text("the mat")
+    with ThreadPoolExecutor(1) as executor:
+        assert small.encode_file("link/../text.txt", "found.bin", executor=executor) == n_ids
+    Path("new").write_text("")
+    small.save("saved")
+    assert cli.main(["convert", "saved", "link/../new/tokenizer.json"]) == 0
+    assert nbbpe.load("../a/new/tokenizer.json") == small
 
 
 WRITERS = {

@@ -89,7 +89,7 @@ class TokenFile:
     ) -> None:
         if tokenizer is not None and not hasattr(tokenizer, "fingerprint"):
             raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load) or None, not {tokenizer!r:.100}")
-        self.path = os.path.abspath(absolute(path))
+        self.path = absolute(path)
         self._given_dtype = None if dtype is None else _id_dtype(dtype)
         about = self._open()
         self.vocab_size: int | None = about["vocab_size"] if about else None

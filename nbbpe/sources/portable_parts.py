@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Any
 
+from ..system.paths import absolute
 from .inputs import Part
 from .local import LocalFile
 
@@ -21,4 +21,4 @@ def portable_part(part: Any) -> Part:
     if not isinstance(file, LocalFile):
         return part
     planned = None if file.planned is None else file.planned.portable()
-    return replace(part, file=LocalFile(os.path.abspath(file.path), planned, file.name))
+    return replace(part, file=LocalFile(absolute(file.path), planned, file.name))

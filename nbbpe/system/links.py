@@ -13,9 +13,9 @@ _MAX_LINKS = 40  # in one path, as on Linux; more are a circle
 
 def is_device(path: Path) -> bool:
     """Whether a path is a device, a pipe or a socket, which is written to and must never be replaced."""
-    name = os.path.abspath(absolute(path))
+    name = absolute(path)
     # A name in /dev may be a symlink to a file, as /dev/stdout is after `> file`, and must not be replaced either.
-    if os.path.dirname(name) in ("/dev", "/dev/fd"):
+    if os.path.dirname(os.path.normpath(name)) in ("/dev", "/dev/fd"):
         return True
     try:
         mode = os.stat(name).st_mode  # one call: the file may be replaced between two

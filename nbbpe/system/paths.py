@@ -14,6 +14,7 @@ Path = str | os.PathLike[str]
 def absolute(path: Path) -> str:
     """A path from the root on; symlinks, and `..` after them, stay as they are.
 
+    (os.path.abspath takes `link/..` for the folder of the link, where the system takes it for that of what it points to.)
     Raises FileNotFoundError for an empty name, which would be the working folder, for one with a NUL, and for one that
     starts from a working folder which has been removed.
     """
@@ -22,7 +23,9 @@ def absolute(path: Path) -> str:
         raise FileNotFoundError(f"{name!r} is not the name of a file or folder")
     try:
         # A whole path needs no working folder.
-        return name if os.path.isabs(name) else os.path.join(os.getcwd(), name)
+        if os.path.isabs(name):
+            return name
+        return os.path.join(os.getcwd(), *(part for part in name.split(os.sep) if part != "."))
     except FileNotFoundError:
         raise FileNotFoundError(
             f"{name!r} starts from the working folder, which has been removed: change to another, or give the whole path"
