@@ -12,7 +12,7 @@ from typing import Any
 from nbbpe.counting import counters, executor_counting, gathering, parallel_counting, sorted_runs, word_table
 from nbbpe.encoding import batches, compiled_encoder, decoder, dropout, encoder_state, long_merges, regex_encoder, threads
 from nbbpe.formats import folder_tables, tiktoken
-from nbbpe.idfiles import block_writer, part_encoder, publishing, token_file, writer
+from nbbpe.idfiles import block_writer, division, part_encoder, publishing, token_file
 from nbbpe.kernels.pieces import special_tokens
 from nbbpe.sources import columns, compressed, frames, json_array, jsonl, line_chunks, parquet, read_ahead
 from nbbpe.system import kept_folder, part_joiner
@@ -26,7 +26,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "copied": [(utf8, "_COPIED")],
     "batch": [(windows, "BATCH")],
     "counted": [(parallel_counting, "BATCH")],
-    "chunk": [(parallel_counting, "_CHUNK_BYTES"), (parallel_counting, "_SHARED_CHUNK_BYTES"), (writer, "_CHUNK_BYTES")],
+    "chunk": [(parallel_counting, "_CHUNK_BYTES"), (parallel_counting, "_SHARED_CHUNK_BYTES"), (division, "_CHUNK_BYTES")],
     "split": [(word_table, "_SPLIT_BYTES"), (word_table, "_SENT_BYTES"), (counters, "_SENT_TEXTS")],
     "report": [(part_encoder, "_REPORT_BYTES")],
     "block": [
@@ -41,7 +41,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
         *[(regex_splitter, "AT_ONCE"), (regex_splitter, "_MATCHES_AT_ONCE"), (pattern, "_PARTS_AT_ONCE")],
         *[(pattern, "_LONG_PART"), (regex_encoder, "_IDS_AT_ONCE")],
     ],
-    "for_workers": [(parallel_counting, "MIN_BYTES_FOR_WORKERS"), (writer, "MIN_BYTES_FOR_WORKERS")],
+    "for_workers": [(parallel_counting, "MIN_BYTES_FOR_WORKERS"), (division, "MIN_BYTES_FOR_WORKERS")],
     "for_threads": [(threads, "BYTES_PER_THREAD")],
     "thread_part": [(threads, "PART_BYTES")],
     "rows_window": [(text_rows, "ROWS_WINDOW"), (batches, "SHORT")],

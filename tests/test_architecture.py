@@ -232,9 +232,9 @@ import base64, importlib, json, pathlib, sys, tempfile, warnings
 import numpy as np
 import nbbpe
 from nbbpe.counting import parallel_counting
-from nbbpe.idfiles import writer as tokenfile
+from nbbpe.idfiles import division
 warnings.simplefilter("ignore")
-parallel_counting.MIN_BYTES_FOR_WORKERS = tokenfile.MIN_BYTES_FOR_WORKERS = 100
+parallel_counting.MIN_BYTES_FOR_WORKERS = division.MIN_BYTES_FOR_WORKERS = 100
 text = "It's the cat's mat, isn't it? 12 é 中文 \n\n  x/y 's" * 20 + "a" * 700 + " b" * 90
 folder = pathlib.Path(tempfile.mkdtemp(dir=sys.argv[1]))
 (folder / "t.txt").write_text(text + "<|s|>" + text, encoding="utf-8")

@@ -18,7 +18,7 @@ import texts
 from effort import mostly_slow
 
 import nbbpe
-from nbbpe.idfiles import kept_parts, manifest, writer
+from nbbpe.idfiles import division, kept_parts, manifest, writer
 from nbbpe.sources import sampled_digest
 
 SPECIAL = texts.SPECIAL
@@ -153,7 +153,7 @@ def test_what_is_finished_is_not_encoded_again(small, sources, tmp_path, stopped
 
 
 def test_parts_stay_those_of_the_run_that_began_for_any_number_of_workers(small, sources, tmp_path, stopped):
-    sizes_of = [writer._kept_part_bytes(n) for n in (1, 2, 3, 4, 16, 1000)]
+    sizes_of = [division._kept_part_bytes(n) for n in (1, 2, 3, 4, 16, 1000)]
     assert sizes_of == [1500, 1500, 1000, 750, 187, 187]
     stopped(2, small, sources["txt"], tmp_path / "out", workers=3)
     first = (tmp_path / "out" / "ids.bin.resume" / manifest.NAME).read_text().splitlines()[0]

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.idfiles import block_writer
+from nbbpe.idfiles import block_writer, division
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.sources import find_inputs
 from nbbpe.system import scratch
@@ -136,18 +136,18 @@ def test_a_file_without_special_tokens_is_cut_at_certain_boundaries(tokenizer, s
 def test_many_workers_get_no_tiny_parts(small, tmp_path, workers):
     path = tmp_path / "text.txt"
     path.write_bytes(b"the cat " * (9 << 17))
-    parts = tokenfile.divide(small, find_inputs(path, None, "raise", "input_path"), None, workers).parts()
+    parts = division.divide(small, find_inputs(path, None, "raise", "input_path"), None, workers).parts()
     assert 8 <= len(parts) <= 40
 
 
 @pytest.mark.parametrize(("n_bytes", "workers"), [(90, 1), (110, 2)])
 def test_threads_share_no_files_that_are_small(small, tmp_path, monkeypatch, n_bytes, workers):
-    monkeypatch.setattr(tokenfile, "MIN_BYTES_FOR_WORKERS", 256 * 100)
+    monkeypatch.setattr(division, "MIN_BYTES_FOR_WORKERS", 256 * 100)
     path = tmp_path / "text.txt"
     path.write_bytes(b"a" * n_bytes)
     inputs = find_inputs([path] * 300, None, "raise", "input_path")
-    assert tokenfile.divide(small, inputs, None, 2).n_workers == workers
-    assert tokenfile.divide(small._splitting_with("regex"), inputs, None, 2).n_workers == 2
+    assert division.divide(small, inputs, None, 2).n_workers == workers
+    assert division.divide(small._splitting_with("regex"), inputs, None, 2).n_workers == 2
 
 
 @given(data=texts.data(200), n=st.integers(1, 120))
@@ -423,10 +423,10 @@ def test_a_file_system_that_cannot_copy_in_the_kernel_gets_the_ids(
 
 FULL = """
 import resource, signal, sys, nbbpe
-from nbbpe.idfiles import writer as tokenfile
+from nbbpe.idfiles import division
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-tokenfile.MIN_BYTES_FOR_WORKERS = 0
-tokenfile._CHUNK_BYTES = 500_000
+division.MIN_BYTES_FOR_WORKERS = 0
+division._CHUNK_BYTES = 500_000
 tokenizer = nbbpe.load(sys.argv[1])
 tokenizer.encode("warm up: the cache is written before files may not grow")
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
@@ -470,9 +470,9 @@ def test_a_file_that_shrinks_while_it_is_read_is_an_error(small, source, out, si
 
 STOP = """
 import sys, nbbpe
-from nbbpe.idfiles import writer as tokenfile
-tokenfile.MIN_BYTES_FOR_WORKERS = 0
-tokenfile._CHUNK_BYTES = int(sys.argv[5])
+from nbbpe.idfiles import division
+division.MIN_BYTES_FOR_WORKERS = 0
+division._CHUNK_BYTES = int(sys.argv[5])
 tokenizer = nbbpe.load(sys.argv[1])
 tokenizer.encode("warm up")
 say = lambda *done: print("now", flush=True)

@@ -11,7 +11,7 @@ import pytest
 import texts
 
 import nbbpe
-from nbbpe.idfiles import writer
+from nbbpe.idfiles import division
 
 torch = pytest.importorskip("torch", reason="needs torch, which no extra installs: pip install torch")
 
@@ -53,7 +53,7 @@ class TextsOf(EncodedTexts):
 
     def __getitem__(self, i: int) -> np.ndarray:
         assert multiprocessing.current_process().daemon  # which must not start processes of its own
-        writer.MIN_BYTES_FOR_WORKERS = 0
+        division.MIN_BYTES_FOR_WORKERS = 0
         ids = self.tokenizer.encode_array(TEXTS[i])
         text, out = self.folder / f"{i}.txt", self.folder / f"{i}.bin"
         text.write_text(TEXTS[i], encoding="utf-8", newline="")

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import nbbpe
 from nbbpe.counting import parallel_counting
-from nbbpe.idfiles import writer as tokenfile
+from nbbpe.idfiles import division
 from nbbpe.text import utf8
 from nbbpe.text.pattern import NAMED
 from nbbpe.training.tie_break import TIE_BREAKS
@@ -191,7 +191,7 @@ def test_workers_chunks_and_the_order_of_files_change_nothing(tmp_path, monkeypa
 def in_daemon(path, connection):
     """Train and encode in a process that must not have children."""
     parallel_counting.MIN_BYTES_FOR_WORKERS = 0
-    tokenfile.MIN_BYTES_FOR_WORKERS = 0
+    division.MIN_BYTES_FOR_WORKERS = 0
     tokenizer = nbbpe.train(path, 300, [texts.SPECIAL], workers=4)
     n = tokenizer.encode_file(path, f"{path}.bin", workers=4)
     connection.send((tokenizer.merges, n, len(multiprocessing.active_children())))

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ..encoding.pretoken_ids import unmerged_ids
 from ..encoding.special_choice import Choice
+from ..idfiles.division import divide
 from ..idfiles.part_encoder import EncodesFiles
-from ..idfiles.writer import divide
 from ..model.model import Model
 from ..model.packed_vocab import has_few_gaps
 from ..sources import NO_ID, Part, Skipped, Tally, find_inputs, total_size, warn_of_skipped

@@ -25,7 +25,7 @@ STAGES = [(job, stage) for job, stages in trials.STAGES.items() for stage in sta
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory) -> trials.Place:
-    sizes = [(victim.writer, "_CHUNK_BYTES"), (victim.writer, "MIN_BYTES_FOR_WORKERS"), (victim.merges, "BATCH_BUDGET")]
+    sizes = [(victim.division, "_CHUNK_BYTES"), (victim.division, "MIN_BYTES_FOR_WORKERS"), (victim.merges, "BATCH_BUDGET")]
     sizes += [
         (victim.parallel_counting, name)
         for name in ("_CHUNK_BYTES", "_SHARED_CHUNK_BYTES", "MIN_BYTES_FOR_WORKERS", "BATCH")

@@ -26,10 +26,10 @@ import os, resource, signal, sys
 sys.path.insert(0, {faults!r})
 import victim
 from nbbpe.cli import main
-from nbbpe.idfiles import part_encoder, writer
 from nbbpe.counting import counters, parallel_counting, word_table
+from nbbpe.idfiles import division, part_encoder
 victim.cut_small()
-writer._CHUNK_BYTES = parallel_counting._CHUNK_BYTES = 40_000
+division._CHUNK_BYTES = parallel_counting._CHUNK_BYTES = 40_000
 {before}
 sys.exit(main(sys.argv[1:]))
 """

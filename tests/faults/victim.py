@@ -17,7 +17,7 @@ from typing import Any
 import nbbpe
 from nbbpe.counting import count_tables, counters, gathering, parallel_counting, sorted_runs, word_table
 from nbbpe.formats import folder as saved_folder
-from nbbpe.idfiles import kept_parts, publishing, writer
+from nbbpe.idfiles import division, kept_parts, publishing, writer
 from nbbpe.system import atomic_files
 from nbbpe.training import merges
 
@@ -37,7 +37,7 @@ JOBS: dict[str, dict[str, Any]] = {  # the options of encode_file, but for the s
 
 def cut_small() -> None:
     """Have many parts and batches, and workers for all of them."""
-    for module in writer, parallel_counting:
+    for module in division, parallel_counting:
         module._CHUNK_BYTES = CHUNK
         module.MIN_BYTES_FOR_WORKERS = 0
     parallel_counting._SHARED_CHUNK_BYTES = parallel_counting.BATCH = CHUNK
