@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from texts import Data, Words
 
 import nbbpe
 from nbbpe.kernels.compiler.signature import int64, uint8
@@ -18,14 +19,6 @@ from nbbpe.kernels.machine.text_argument import TEXT_ARGUMENT, copy_utf8, write_
 pytestmark = pytest.mark.usefixtures("guarded_arrays")
 
 ROOM = 40
-
-
-class Words(str):
-    pass
-
-
-class Data(bytes):
-    pass
 
 
 @compiled.compile_now(TEXT_ARGUMENT, uint8[:], int64)

@@ -13,6 +13,7 @@ import texts
 from effort import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from texts import Data, Words
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import PADDING
@@ -24,14 +25,6 @@ from nbbpe.text.windows import NO_ID
 pytestmark = pytest.mark.usefixtures("guarded_arrays")
 
 GUARD = 64
-
-
-class Words(str):
-    pass
-
-
-class Data(bytes):
-    pass
 
 
 REFUSED = [

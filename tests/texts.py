@@ -7,6 +7,15 @@ from hypothesis import strategies as st
 
 SPECIAL = "<|endoftext|>"
 
+
+class Words(str):
+    """A text of a derived type."""
+
+
+class Data(bytes):
+    """Bytes of a derived type."""
+
+
 # Several characters of each class that a pattern may know, and every character that the named patterns name. Kept in a
 # dict by the class's letter (see pattern.CLASSES).
 REPRESENTATIVES = {
@@ -30,7 +39,7 @@ SAMPLE = (
     "def f(x):\n    return x / 2  # half   \n\n\n🙂🙃 e\u0301\u0301 ½ Ⅷ ª ʰ ǅ ſ\u00a0\u3000\u2028x/y//z 'tis 'S 'Ve\n"
 )
 
-SPLIT_WITH_GAPS = r"(\w)+|([.,])"  # groups; blanks and the like are left between matches
+SPLIT_WITH_GAPS = r"(\w)+|([.,])"  # groups; spaces and the like are left between matches
 
 _CHARACTERS = "".join(REPRESENTATIVES.values())
 _SCRIPTS = "abcdßéАбвגדהعربकखगไทย中文字かな한국어ელΩλ\u0301\u0903٣"
