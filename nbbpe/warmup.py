@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from .system.paths import absolute
+from .system.links import target_of
 
 
 class Warmup(NamedTuple):
@@ -56,7 +56,7 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: str | Iterable[str] 
     from .kernels.compiler.trusted_folders import PrivateFolder
 
     began = time.perf_counter()
-    folder = None if into is None else os.path.abspath(absolute(into))
+    folder = None if into is None else target_of(into)
     if folder is not None:
         _check_writable(folder)
     wanted = [cpu] if isinstance(cpu, str) else cpu

@@ -620,6 +620,18 @@ def test_warmup_takes_one_processor_and_a_folder_as_bytes(tmp_path, monkeypatch)
     assert asked == [(str(tmp_path / "objects"), "generic")]
 
 
+def test_warmup_follows_a_symlink_before_two_dots(tmp_path, monkeypatch):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    os.symlink(tmp_path / "a" / "b", "link")
+    monkeypatch.setattr(WARMUP, "_in_another_process", lambda into, label: (0, 0))
+    monkeypatch.setattr(WARMUP, "store_tables", lambda into: None)
+    nbbpe.warmup("link/../objects", "generic")
+    assert os.listdir() == ["link"]
+    assert (tmp_path / "a" / "objects").is_dir()
+
+
 def test_warmup_for_another_processor_runs_no_code_of_the_current_folder(tmp_path, monkeypatch):
     (tmp_path / "nbbpe").mkdir()
     (tmp_path / "nbbpe" / "__init__.py").write_text("raise SystemExit(3)")

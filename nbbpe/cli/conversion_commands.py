@@ -12,6 +12,7 @@ import click
 
 from ..conversion import FORMATS, find_format, read_tokenizer
 from ..model.special_tokens import check_special_tokens
+from ..system.links import target_of
 from . import EXIT_FAILED, tables
 from .options import as_usage, check_no_stdout, command, json_option, pattern_of, print_figures, shown_path
 
@@ -130,7 +131,7 @@ def warmup(into: str | None, cpu: str, as_json: bool) -> int:
         lines += ["they could not be stored: each process will compile them again"]
     lines += [f"{n_kernels} kernels are stored in {folder}" for folder, n_kernels in done.folders.items()]
     if into is not None:
-        parent, name = os.path.split(os.path.abspath(into))
+        parent, name = os.path.split(target_of(into))
         lines += [
             f"processes find them with NUMBA_CACHE_DIR={shown_path(parent)}"
             if name == "nbbpe"
