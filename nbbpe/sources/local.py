@@ -48,7 +48,7 @@ class FileState(NamedTuple):
 
 def state_of(path: Path | int) -> FileState | None:
     """The state of a file, by its path or its number where it is open; None for what is not a regular file."""
-    found = os.stat(path)
+    found = os.fstat(path) if isinstance(path, int) else os.stat(path)  # os.stat's error has a number as its name
     if not stat.S_ISREG(found.st_mode):
         return None
     return FileState(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
@@ -96,7 +96,11 @@ class LocalFile(NamedTuple):
 
     def _check_unchanged(self, file: BinaryIO) -> None:
         """Raise OSError where an open file is not what was planned."""
-        if self.planned is not None and (difference := self.planned.difference(state_of(file.fileno()))):
+        if self.planned is None:
+            return
+        with self.naming_errors():
+            now = state_of(file.fileno())
+        if difference := self.planned.difference(now):
             raise OSError(
                 f"{self.name!r} changed while it was read: {difference}; wait until nobody writes to it, or read a copy"
             )

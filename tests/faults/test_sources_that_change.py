@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import json
 import os
@@ -197,6 +198,28 @@ def test_a_file_that_is_added_to_is_an_error_that_tells_both_sizes(small, source
         OSError, match=r"log\.txt' .* it has 4,768 bytes, and had 4,767 when reading was planned; wait until"
     ):
         small.encode_file([path, log], tmp_path / "ids.bin", 1, progress=progress)
+
+
+def test_a_source_that_its_server_has_lost_is_named(small, source, tmp_path, monkeypatch):
+    path = source("a.txt")
+    about = path.stat()
+
+    def losing(real):
+        """As of NFS, where an open file was removed by another machine."""
+
+        def call(place, *rest, **options):
+            found = real(place, *rest, **options)
+            if isinstance(place, int) and os.path.samestat(found, about):
+                raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+            return found
+
+        return call
+
+    monkeypatch.setattr(os, "stat", losing(os.stat))
+    monkeypatch.setattr(os, "fstat", losing(os.fstat))
+    with pytest.raises(OSError, match=r"a\.txt") as raised:
+        small.encode_file(path, tmp_path / "ids.bin")
+    assert (raised.value.errno, raised.value.filename) == (errno.ESTALE, str(path))
 
 
 def test_a_part_that_was_changed_while_it_was_open_is_an_error(small, source, tmp_path, sizes, monkeypatch):
