@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
 
 from .formats import gpt2
 from .formats.recognise import read_model, recognised
-from .system.paths import Path, absolute
+from .system.atomic_files import made_folder
+from .system.paths import Path
 from .system.wrong_argument import WrongArgument
 from .text.pattern import PatternLike
 from .tokenizer import Tokenizer
@@ -90,42 +91,18 @@ class Format(NamedTuple):
         return verify_written(tokenizer._model, tokenizer.encode, self.name, written)
 
 
-@contextmanager
-def _made(folder: str) -> Iterator[None]:
-    """A context in which a folder exists; the folders made for it are removed again after an error."""
-    missing = []
-    path = absolute(folder)
-    while not os.path.exists(path):
-        missing.append(path)
-        path = os.path.dirname(path)
-    if not os.path.isdir(path):
-        raise NotADirectoryError(f"{path!r} is not a folder; give one to write the tokenizer's files to")
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except PermissionError as error:  # in the words of an atomic write
-        parent = os.path.dirname(os.path.abspath(error.filename))
-        raise PermissionError(error.errno, f"cannot write to the folder: {error.strerror}", parent) from None
-    try:
-        yield
-    except BaseException:
-        for path in missing:
-            with suppress(OSError):
-                os.rmdir(path)
-        raise
-
-
 def _write_gpt2(tokenizer: Tokenizer, path: str) -> Sequence[str]:
     """vocab.json has the special tokens among the others; the format cannot say which they are, nor the pattern."""
     folder = os.path.dirname(path) if os.path.basename(path) == "vocab.json" else path
     vocab_path, merges_path = (os.path.join(folder, name) for name in ("vocab.json", "merges.txt"))
-    with _made(folder or "."):
+    with made_folder(folder or "."):
         tokenizer.save_gpt2(vocab_path, merges_path)
     return [vocab_path, merges_path]
 
 
 def _write_huggingface(tokenizer: Tokenizer, path: str) -> Sequence[str]:
     target = path if path.endswith(".json") else os.path.join(path, "tokenizer.json")
-    with _made(os.path.dirname(target) or "."):
+    with made_folder(os.path.dirname(target) or "."):
         tokenizer.to_hf(target)
     return [target]
 

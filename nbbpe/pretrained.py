@@ -8,7 +8,7 @@ from typing import Any
 from .formats import folder, to_huggingface
 from .formats.for_transformers import CONFIG, JSON, ROLES, new_config, saved_tokens, write_json
 from .model.model import Model
-from .system.atomic_files import whole_file
+from .system.atomic_files import made_folder, whole_file
 from .system.excerpt import shown
 from .system.integers import check_positive
 from .system.paths import Path
@@ -45,9 +45,8 @@ def save_pretrained(
     config["added_tokens_decoder"] = saved_tokens(model)
     path = os.fsdecode(target)
     text = to_huggingface.content(model)  # which raises, before anything is made
-    os.makedirs(path, exist_ok=True)
     # What the others refer to comes first.
-    with whole_file(os.path.join(path, JSON)) as unfinished:
+    with made_folder(path), whole_file(os.path.join(path, JSON)) as unfinished:
         to_huggingface.write_text(unfinished, text)
     if os.path.exists(os.path.join(path, folder.ABOUT)):  # else nbbpe.load would go on to read another tokenizer
         folder.write(path, model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -188,6 +189,20 @@ def test_files_of_others_are_not_replaced(folder, name):
         trained().save(folder)
     assert (folder / name).read_text() == "{}"
     assert nbbpe.load(folder) == two_of_one_id()
+
+
+def test_folders_that_save_pretrained_made_are_gone_after_an_error(small, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match=r"tokenizer\.json"):
+        small.save_pretrained(tmp_path / "new" / "model")
+    assert os.listdir(tmp_path) == []
+    (tmp_path / "there").mkdir()
+    with pytest.raises(OSError, match=r"tokenizer\.json"):
+        small.save_pretrained(tmp_path / "there")
+    assert os.listdir(tmp_path) == ["there"]
 
 
 def test_save_and_save_pretrained_share_a_folder(folder):

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from .lazy import imported_on_use
 from .links import target_of
-from .paths import Path
+from .paths import Path, absolute
 from .scratch import scratch_folder
 
 ctypes: Any = imported_on_use("ctypes")
@@ -83,6 +83,30 @@ def whole_file(path: Path) -> Iterator[str]:
         whole = os.path.join(folder, os.path.basename(name))
         yield whole
         put(whole, path)
+
+
+@contextmanager
+def made_folder(folder: str) -> Iterator[None]:
+    """A context in which a folder exists; the folders made for it are removed again after an error, if they are empty."""
+    missing = []
+    path = absolute(folder)
+    while not os.path.exists(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    if not os.path.isdir(path):
+        raise NotADirectoryError(f"{path!r} is not a folder; give one to write the tokenizer's files to")
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except PermissionError as error:  # in the words of an atomic write
+        parent = os.path.dirname(os.path.abspath(error.filename))
+        raise PermissionError(error.errno, f"cannot write to the folder: {error.strerror}", parent) from None
+    try:
+        yield
+    except BaseException:
+        for path in missing:
+            with suppress(OSError):
+                os.rmdir(path)
+        raise
 
 
 @contextmanager
