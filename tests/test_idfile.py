@@ -283,6 +283,12 @@ def test_without_known_separators_there_are_no_documents(tmp_path):
             ask()
 
 
+def test_a_text_in_which_no_special_token_was_allowed_has_no_documents(small, source, tmp_path):
+    small.encode_file(source, tmp_path / "a.bin", allowed_special=[])
+    with pytest.raises(ValueError, match=r"a\.bin: .*\(no special token was recognised in the text, or .*with separator="):
+        nbbpe.TokenFile(tmp_path / "a.bin", small).documents()
+
+
 def test_given_separators_come_before_those_of_the_json(encoded):
     with pytest.raises(TypeError, match=r"separator_ids must be a list of ids, such as \[50256\], not 399"):
         nbbpe.TokenFile(encoded, separator_ids=399)

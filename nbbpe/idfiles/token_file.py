@@ -166,8 +166,9 @@ class TokenFile:
         if self._starts is None:
             if not self.separator_ids and not self._n_ends:
                 raise ValueError(
-                    f"{self.path}: no ids are known that end documents (the tokenizer has no special tokens, "
-                    "or the file has no sidecar): pass separator_ids to TokenFile, for GPT-2 separator_ids=[50256]"
+                    f"{self.path}: no ids are known that end documents (no special token was recognised in the text, or "
+                    "the file has no sidecar): encode the text again with separator=, or pass separator_ids to TokenFile, "
+                    "for GPT-2 separator_ids=[50256]"
                 )
             ends = checked_ends(self.path, self._ends, self._n_ends, self._n_ids)
             # A separator may be the last id of a record.
