@@ -96,7 +96,7 @@ def folders(tmp_path_factory, small) -> dict[str, str]:
 
 @pytest.fixture(autouse=True)
 def _finds_offsets_in_short_texts(monkeypatch):
-    monkeypatch.setattr("nbbpe.hf.tokenizer._FEW_CHARACTERS", 0)
+    monkeypatch.setattr("nbbpe.hf.applied._FEW_CHARACTERS", 0)
 
 
 def both(path: str, **options: Any) -> tuple[Any, Any]:
@@ -318,9 +318,13 @@ def test_rows_tell_what_those_of_tokenizers_tell(folders, name):
                 assert len(found.overflowing) == len(expected.overflowing)
                 assert (len(found), repr(found)) == (len(expected), repr(expected))
                 for position in range(len(long) + 1):
-                    assert found.char_to_token(position) == expected.char_to_token(position)
-                    assert found.char_to_token(position, 1) == expected.char_to_token(position, 1)
-                    assert found.token_to_chars(0) == expected.token_to_chars(0)
+                    for sequence in range(3):
+                        assert found.char_to_token(position, sequence) == expected.char_to_token(position, sequence)
+                    assert found.token_to_chars(position) == expected.token_to_chars(position)
+                    if (
+                        "_first" not in name and "_last" not in name
+                    ):  # else tokenizers gives each token two numbers, in any order
+                        assert found.token_to_sequence(position) == expected.token_to_sequence(position)
                 for other in copy.copy(found), copy.deepcopy(found), pickle.loads(pickle.dumps(found)):
                     assert other.offsets == expected.offsets
                 with pytest.raises(AttributeError):
@@ -370,7 +374,8 @@ def check_words(found: Any, expected: Any) -> None:
         for told in "word_ids", "tokens", "offsets", "sequence_ids":
             assert getattr(row, told) == getattr(other, told)
         for number in range(-1, len(other) + 2):
-            assert outcome(row.token_to_word, number) == outcome(other.token_to_word, number)
+            for told in "token_to_word", "token_to_chars":
+                assert outcome(getattr(row, told), number) == outcome(getattr(other, told), number)
             for told in "word_to_tokens", "char_to_word", "char_to_token", "word_to_chars":
                 for sequence in range(3):
                     asked = [outcome(getattr(each, told), number, sequence) for each in (row, other)]
@@ -387,6 +392,36 @@ def test_what_is_no_list_of_words_is_refused_as_by_transformers(folders, texts):
         check(ours, theirs, ["the"], texts, is_split_into_words=value)
         check(ours, theirs, [["the"]], texts, is_split_into_words=value)
         check(ours, theirs, [(["the"], ["cat"]), (["a"], texts)], is_split_into_words=value)
+
+
+def test_a_result_tells_its_rows_without_encoding_again(folders, monkeypatch):
+    ours, theirs = both(folders["around"])
+    options = {"is_split_into_words": True, "return_overflowing_tokens": True, "truncation": True, "max_length": 4}
+    batch = [["the", "cat sat", "", "on a"], [], ["mat " * 9]]
+    found, expected = (each(batch, batch[::-1], **options, padding=True) for each in (ours, theirs))
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("texts were encoded again")
+
+    for name in "encode", "encode_batch_flat":
+        monkeypatch.setattr(nbbpe.Tokenizer, name, refuse)
+    monkeypatch.setattr(transformers.PreTrainedTokenizerFast, "_encode_plus", refuse)
+    for row, other in zip(found.encodings, expected.encodings, strict=True):
+        for told in (
+            "ids",
+            "type_ids",
+            "attention_mask",
+            "special_tokens_mask",
+            "word_ids",
+            "sequence_ids",
+            "tokens",
+            "offsets",
+        ):
+            assert getattr(row, told) == getattr(other, told)
+            getattr(row, told).clear()  # a list is the caller's
+            assert getattr(row, told) == getattr(other, told)
+    del found["input_ids"][0][:]
+    assert found.tokens(0) == expected.tokens(0)
 
 
 def test_plain_calls_never_reach_tokenizers(folders, monkeypatch):
@@ -413,7 +448,9 @@ def test_plain_calls_never_reach_tokenizers(folders, monkeypatch):
     words = ours([["the", "cat"], ["a"]], is_split_into_words=True, padding=True)
     assert words.word_ids(1)[:2] == [None, 0]
     assert words.word_to_tokens(0, 1).start == words.char_to_token(0, 2) + 1 == 2
-    assert words.char_to_word(0, 0) == words.token_to_word(0, 1) == 0
+    assert words.char_to_word(0, 0) == words.token_to_word(0, 1) == words.token_to_sequence(0, 1) == 0
+    pair = ours("the", "cat")
+    assert pair.token_to_chars(pair.char_to_token(0, 0, sequence_index=1)).start == 0
     assert ours(["the"], ["cat", "a"], is_split_into_words=True).word_ids()[-1] == 1
     with pytest.raises(AssertionError, match="tokenizers was asked"):
         ours("the cat").word_ids()
@@ -617,7 +654,7 @@ def test_short_texts_are_not_encoded_twice_or_as_a_batch(folders, monkeypatch):
     check(ours, theirs, "the", "cat")
     monkeypatch.setattr(nbbpe.Tokenizer, "encode", refuse)
     for characters, normalizer in (128, None), (0, normalizers.NFC()):
-        monkeypatch.setattr("nbbpe.hf.tokenizer._FEW_CHARACTERS", characters)
+        monkeypatch.setattr("nbbpe.hf.applied._FEW_CHARACTERS", characters)
         for each in ours, theirs:
             each.backend_tokenizer.normalizer = normalizer
         check(ours, theirs, "the cat", return_offsets_mapping=True)

@@ -39,6 +39,14 @@ class _Spaces(NamedTuple):
         return spaces
 
 
+class Found(NamedTuple):
+    """The ids of texts, one text after another, and where the token of each is in its text, int64[n]."""
+
+    ids: NDArray[Any]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+
 class OffsetFinder:
     """Finds the offsets of a tokenizer that changes no text.
 
@@ -63,22 +71,17 @@ class OffsetFinder:
         self._spaces = _Spaces.of(vocab, special) if trimming.trims else None
 
     def find(
-        self,
-        texts: list[str],
-        ids_of_texts: list[int] | NDArray[Any],
-        starts_of_texts: list[int],
-        places: list[tuple[int, int]],
-    ) -> list[Offsets] | None:
-        """The start and the end of each token in its text, for stretches of tokens.
+        self, texts: list[str], ids_of_texts: list[int] | NDArray[Any], starts_of_texts: list[int] | NDArray[np.int64]
+    ) -> Found | None:
+        """Where each token is in its text.
 
         texts           : without surrogates
         ids_of_texts    : the ids of all texts, one after another
         starts_of_texts : where those of each text start in it, and where the last ones end
-        places          : where each stretch starts and ends in it
 
-        None if the tokens are not just the texts, or one of them takes whitespace. Cost: 0.2 us a token.
+        None if the tokens are not just the texts, or one of them takes whitespace. Cost: 0.1 us a token.
         """
-        ids = np.array(ids_of_texts, dtype=np.int64)
+        ids = np.array(ids_of_texts, dtype=np.int64) if isinstance(ids_of_texts, list) else ids_of_texts
         starts_of_ids = np.array(starts_of_texts, dtype=np.int64)
         counts = starts_of_ids[1:] - starts_of_ids[:-1]
         sizes = np.array(list(map(len, texts)), dtype=np.int64)
@@ -94,13 +97,18 @@ class OffsetFinder:
         firsts = np.cumsum(counts) - counts
         of_text = np.repeat(np.cumsum(sizes) - sizes, counts)
         starts, ends = starts - of_text, ends - of_text
-        if starts[firsts[counts > 0]].any():
-            return None
+        return None if starts[firsts[counts > 0]].any() else Found(ids, starts, ends)
+
+    def offsets(self, found: Found, places: list[tuple[int, int]]) -> list[Offsets]:
+        """The start and the end of each token, for stretches of tokens; `places` are where each starts and ends in all ids.
+
+        Cost: 0.1 us a token, most of it for Python's tuples.
+        """
         begins, stops = np.array(places, dtype=np.int64).reshape(-1, 2).T
         counts = stops - begins
         firsts = np.cumsum(counts) - counts
         chosen = np.repeat(begins - firsts, counts) + np.arange(counts.sum())
-        ids, starts, ends = ids[chosen], starts[chosen], ends[chosen]
+        ids, starts, ends = (each[chosen] for each in found)
         if self._spaces is not None:
             # A stretch begins with a first token, too.
             is_first = starts == 0

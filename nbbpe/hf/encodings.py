@@ -3,60 +3,146 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from transformers import BatchEncoding
 
-Offsets = list[tuple[int, int]]
+from ..system.lazy import lazy
+from .encoded import Encoded
+
+# The columns that a row is asked for, by the names of an Encoding of tokenizers.
+_COLUMNS = {
+    "ids": "input_ids",
+    "type_ids": "token_type_ids",
+    "attention_mask": "attention_mask",
+    "special_tokens_mask": "special_tokens_mask",
+    "offsets": "offset_mapping",
+    "word_ids": "word_ids",
+    "sequence_ids": "sequence_ids",
+}
 
 
 class RowEncoding:
-    """A row of a result, as the Encoding of tokenizers.
+    """A row of a result, as the Encoding of tokenizers, made of what nbbpe encoded.
 
-    What nbbpe does not know of it (words, unless texts are split into them; what overflows) is asked of tokenizers, by
-    `theirs`, which gives the row of its result.
-
-    ids, type_ids, attention_mask, special_tokens_mask : list of int
-    tokens   : list of str
-    word_ids : list of int, of None for a token around; only where a text is split into words
-    sequence_ids : the same for the number of the text; not where tokenizers numbers them otherwise
-    offsets  : list of (start, end), in characters
+    What is not known of it (words of whole texts, offsets in normalized or short ones, what overflows) is asked of
+    tokenizers, by `theirs`, which gives all rows of its result.
     """
 
-    def __init__(
-        self,
-        known: dict[str, list[Any]],
-        spell: Callable[[list[int]], list[str] | None],
-        find_offsets: Callable[[], Offsets | None],
-        theirs: Callable[[], Any],
-    ) -> None:
-        self.__dict__.update(known)
-        self.spell = spell  # gives the tokens of ids, or None if tokenizers must
-        self.find_offsets = find_offsets  # gives None if tokenizers must find them
-        self.of_tokenizers = theirs
+    def __init__(self, encoded: Encoded, number: int, theirs: Callable[[], Any]) -> None:
+        self._encoded = encoded
+        self._number = number
+        self._theirs = theirs
+
+    def of_tokenizers(self) -> Any:
+        """The same row by tokenizers."""
+        return self._theirs()[self._number]
 
     @property
     def tokens(self) -> list[str]:
-        found = self.spell(self.ids)
+        found = self._encoded.applied.spelled(self.ids)
         if found is None:
             found = self.of_tokenizers().tokens
         return found
 
-    @property
-    def offsets(self) -> Offsets:
-        found = self.find_offsets()
-        if found is None:
-            found = self.of_tokenizers().offsets
+    def token_to_sequence(self, token_index: int) -> int | None:
+        """The number of the text that has a token; None for a token around."""
+        numbers = self._sequence_ids if self._is_token(token_index) else None
+        found: int | None = self._asked("token_to_sequence", token_index) if numbers is None else numbers[token_index]
         return found
 
-    def __len__(self) -> int:
+    def token_to_chars(self, token_index: int) -> tuple[int, int] | None:
+        """Where a token is in its text; None for a token around."""
+        is_known = self._is_token(token_index) and self._sequence_ids is not None and self._offsets is not None
+        if not is_known:
+            found: tuple[int, int] | None = self._asked("token_to_chars", token_index)
+            return found
+        return None if self._sequence_ids[token_index] is None else self._offsets[token_index]
+
+    def token_to_word(self, token_index: int) -> int | None:
+        """The number of the word that has a token; None for a token around."""
+        numbers = self._word_ids if self._is_token(token_index) else None
+        found: int | None = self._asked("token_to_word", token_index) if numbers is None else numbers[token_index]
+        return found
+
+    def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The first token that has a character, or with words, a character with this number; None if none has it."""
+        tokens = self._tokens_of(sequence_index) if _is_number(char_pos) else None
+        if tokens is None or self._offsets is None:
+            found: int | None = self._asked("char_to_token", char_pos, sequence_index)
+            return found
+        offsets = self._offsets
+        return next((i for i in tokens if offsets[i][0] <= char_pos < offsets[i][1]), None)
+
+    def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The first word that has a character with this number; None if none has it."""
+        if self._word_ids is None:
+            found: int | None = self._asked("char_to_word", char_pos, sequence_index)
+            return found
+        token = self.char_to_token(char_pos, sequence_index)
+        return None if token is None else self.token_to_word(token)
+
+    def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
+        """The first token of a word, and the token after its last one; None if it has no token."""
+        tokens = self._tokens_of(sequence_index) if _is_number(word_index) else None
+        if tokens is None or self._word_ids is None:
+            found: tuple[int, int] | None = self._asked("word_to_tokens", word_index, sequence_index)
+            return found
+        places = [i for i in tokens if self._word_ids[i] == word_index]
+        return (places[0], places[-1] + 1) if places else None
+
+    def word_to_chars(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
+        """Where the characters of the tokens of a word are; None if it has no token."""
+        if self._word_ids is None or self._offsets is None:
+            found: tuple[int, int] | None = self._asked("word_to_chars", word_index, sequence_index)
+            return found
+        tokens = self.word_to_tokens(word_index, sequence_index)
+        return None if tokens is None else (self._offsets[tokens[0]][0], self._offsets[tokens[1] - 1][1])
+
+    def _asked(self, name: str, *arguments: Any) -> Any:
+        return getattr(self.of_tokenizers(), name)(*arguments)
+
+    def _tokens_of(self, sequence_index: int) -> range | None:
+        """The tokens of a text; None if tokenizers must tell: for a text that is not in the row it looks at all tokens."""
+        is_known = _is_number(sequence_index) and self._encoded.frame.has_once(sequence_index)
+        numbers = self._sequence_ids if is_known else None
+        if numbers is None:
+            return None
+        n = numbers.count(sequence_index)
+        first = numbers.index(sequence_index) if n else 0
+        return range(first, first + n)
+
+    def _is_token(self, value: object) -> bool:
+        return _is_number(value) and value < len(self)
+
+    # What is looked at again and again.
+
+    @lazy
+    def _offsets(self) -> Any:
+        return self._encoded.of_row("offset_mapping", self._number)
+
+    @lazy
+    def _word_ids(self) -> Any:
+        return self._encoded.of_row("word_ids", self._number)
+
+    @lazy
+    def _sequence_ids(self) -> Any:
+        return self._encoded.of_row("sequence_ids", self._number)
+
+    @lazy
+    def _size(self) -> int:
         return len(self.ids)
+
+    def __len__(self) -> int:
+        return self._size
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # which copies and pickles look for
             raise AttributeError(name)
-        return getattr(self.of_tokenizers(), name)
+        found = self._encoded.of_row(_COLUMNS[name], self._number) if name in _COLUMNS else None
+        return getattr(self.of_tokenizers(), name) if found is None else found
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RowEncoding:
         return self  # nobody changes it
@@ -68,42 +154,17 @@ class RowEncoding:
         return repr(self.of_tokenizers())
 
 
-class TextEncoding(RowEncoding):
-    """A row of one text."""
+def rows_told(encoded: Encoded, with_tokenizers: Callable[[], Any]) -> list[RowEncoding]:
+    """The rows of a result; `with_tokenizers` makes it again with tokenizers alone."""
 
-    def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
-        """The token that has a character; None if none has it."""
-        offsets = self.find_offsets() if sequence_index == 0 and _is_number(char_pos) else None
-        if offsets is None:
-            found: int | None = self.of_tokenizers().char_to_token(char_pos, sequence_index)
-            return found
-        return next((i for i, (start, end) in enumerate(offsets) if start <= char_pos < end), None)
+    @functools.cache
+    def theirs() -> Any:
+        return with_tokenizers().encodings
+
+    return [RowEncoding(encoded, number, theirs) for number in range(encoded.n_rows)]
 
 
-class SplitTextEncoding(TextEncoding):
-    """A row of one text that is split into words."""
-
-    def token_to_word(self, token_index: int) -> int | None:
-        """The number of the word that has a token; None for a token around."""
-        is_known = _is_number(token_index) and token_index < len(self)
-        found: int | None = self.word_ids[token_index] if is_known else self.of_tokenizers().token_to_word(token_index)
-        return found
-
-    def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
-        """The first word that has a character with this number; None if none has it."""
-        token = self.char_to_token(char_pos, sequence_index)
-        return None if token is None else self.token_to_word(token)
-
-    def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
-        """The first token of a word, and the token after its last one; None if it has no token."""
-        if sequence_index != 0 or not _is_number(word_index):
-            found: tuple[int, int] | None = self.of_tokenizers().word_to_tokens(word_index, sequence_index)
-            return found
-        places = [i for i, number in enumerate(self.word_ids) if number == word_index]
-        return (places[0], places[-1] + 1) if places else None
-
-
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[int]:
     """Whether tokenizers takes a value for the number of a character, a token or a word."""
     return type(value) is int and 0 <= value < 1 << 32
 
@@ -111,8 +172,8 @@ def _is_number(value: object) -> bool:
 class NbbpeEncoding(BatchEncoding):  # type: ignore[misc]
     """The result of a call.
 
-    What more can be asked for (`encodings`: tokens, words, offsets) is worked out then, with the tokenizer as it is then. A
-    pickled result goes without.
+    What more can be asked for (`encodings`: tokens, words, offsets) is worked out then. Where tokenizers must tell it, that
+    is with the tokenizer as it is then. A pickled result goes without.
 
     encodings : gives a list of them
     """

@@ -6,7 +6,7 @@ is returned, tokenizers must decide, or say what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple, TypeGuard
 
@@ -18,7 +18,9 @@ from ..model.post_processor import Template, Templates
 Rows = list[list[Any]]
 Span = tuple[int, int, int]
 
-_TRUNCATION = ("longest_first", "only_first", "only_second")
+SIDES = "left", "right"
+_TRUNCATION = "longest_first", "only_first", "only_second"
+_NO_TRUNCATION = None, "do_not_truncate"
 
 
 class Batch(NamedTuple):
@@ -73,24 +75,11 @@ class Batch(NamedTuple):
             return None
         return cls(words, others is not None, list(map(len, both)))
 
-    def rows(self, values: list[Any] | NDArray[Any], starts: list[int]) -> Rows:
-        """A row for each whole text.
-
-        values : one for each id
-        starts : where the ids of each of `texts` start, and where the last ones end
-        """
+    def bounds(self, starts: list[int] | NDArray[np.int64]) -> list[int]:
+        """Where the ids of each whole text start, and where the last ones end; `starts` are those of each of `texts`."""
         if self.n_words is not None:
-            starts = [starts[i] for i in accumulate(self.n_words, initial=0)]
-        spans = pairwise(starts)
-        if isinstance(values, list):
-            return [values[start:end] for start, end in spans]
-        return [values[start:end].tolist() for start, end in spans]
-
-    def word_ids(self, starts: list[int]) -> Rows:
-        """The number of the word of each id, in rows of whole texts."""
-        n_words = np.array(self.n_words, dtype=np.int64)
-        numbers = np.arange(n_words.sum()) - np.repeat(np.cumsum(n_words) - n_words, n_words)
-        return self.rows(np.repeat(numbers, np.diff(starts)), starts)
+            return [int(starts[i]) for i in accumulate(self.n_words, initial=0)]
+        return starts if isinstance(starts, list) else starts.tolist()
 
 
 class Frame:
@@ -100,15 +89,19 @@ class Frame:
     types   : the type of each piece, for models that count one for each text
     later   : the type of a first text, and of a second one, in rows after the one that it begins
     n_ids   : how many ids are put around
+    n_usual : how many are put around one text unless they are declined
     is_pair : whether a row has two texts
     """
 
-    def __init__(self, pieces: Template, types: list[int], later: tuple[int, int], is_pair: bool, has_ids: bool) -> None:
+    def __init__(
+        self, pieces: Template, types: list[int], later: tuple[int, int], is_pair: bool, has_ids: bool, n_usual: int
+    ) -> None:
         kept = [i for i, piece in enumerate(pieces) if has_ids or isinstance(piece, str)]
         self.pieces: Template = [pieces[i] for i in kept]
         self.types = [types[i] for i in kept]
         self.later = later
         self.n_ids = sum(len(piece) for piece in self.pieces if isinstance(piece, list))
+        self.n_usual = n_usual
         self.is_pair = is_pair
 
     def put(self, rows: Rows) -> Rows:
@@ -130,6 +123,10 @@ class Frame:
         """For each id of each text, the number of the text in its row."""
         n_first = len(rows) // (1 + self.is_pair)
         return [[int(i >= n_first)] * len(row) for i, row in enumerate(rows)]
+
+    def has_once(self, number: int) -> bool:
+        """Whether a row has the text of a number, 0 or 1, once."""
+        return number < 2 and self.pieces.count("AB"[number]) == 1
 
     def combined(self, firsts: list[Span], seconds: list[Span]) -> list[tuple[Span, Span]] | None:
         """The rows of all stretches of a pair, in the order of tokenizers; None if a text is in a row twice."""
@@ -162,33 +159,39 @@ class Frame:
 
 
 class Cut(NamedTuple):
-    """Which stretches of the ids of texts are the rows of a result.
+    """Which stretches of the ids of all texts are in rows: of the first texts of all these rows, then of the second ones.
 
-    spans : the number of a text, and where the stretch starts and ends in its ids; of the first texts of all rows, then of
-        the second ones. None for all of each text
-    later : whether each stretch is of a text that an earlier row begins; it overflows there
+    numbers : the number of the text of each
+    places  : where each starts and ends in the ids of all texts
+    later   : whether each is of a text that an earlier row begins; it overflows there
     """
 
-    spans: list[Span] | None
+    numbers: Sequence[int]
+    places: list[tuple[int, int]]
     later: list[bool]
 
     @classmethod
-    def of(cls, rows: Rows, frame: Frame, options: Mapping[str, Any], from_end: bool, n_usual: int) -> Cut | None:
-        """That of the texts of a Batch, by their ids.
+    def of(cls, bounds: list[int], frame: Frame, options: Mapping[str, Any], from_end: bool) -> Cut | None:
+        """That of the texts of a Batch.
 
+        bounds   : where the ids of each text start, and where the last ones end
         from_end : whether the end of a text stays
-        n_usual  : how many ids are put around one text unless they are declined
         """
-        strategy, most = options.get("truncation_strategy"), options.get("max_length")
-        overflows, stride = options.get("return_overflowing_tokens"), options.get("stride", 0)
-        if strategy in (None, "do_not_truncate"):
-            return cls(None, [False] * len(rows))
+        places = list(pairwise(bounds))
+        strategy = options.get("truncation_strategy")
+        if strategy in _NO_TRUNCATION:
+            return cls(range(len(places)), places, [False] * len(places))
+        most, overflows, stride = (
+            options.get("max_length"),
+            options.get("return_overflowing_tokens"),
+            options.get("stride", 0),
+        )
         # tokenizers refuses what leaves no room for text, and a stride that does not fit.
         if strategy not in _TRUNCATION or not (_is_size(most) and _is_size(stride)) or most <= frame.n_ids:
             return None
-        if stride and stride >= most - max(n_usual, frame.n_ids):
+        if stride and stride >= most - max(frame.n_usual, frame.n_ids):
             return None
-        counts = list(map(len, rows))
+        counts = [end - start for start, end in places]
         kept = _kept(counts, most - frame.n_ids, frame.is_pair, strategy)
         if kept is None:
             return None
@@ -203,7 +206,7 @@ class Cut(NamedTuple):
             else:
                 found.append([(i, n - length, n) if from_end else (i, 0, length)])
         if frame.is_pair and overflows:
-            n_rows = len(rows) // 2
+            n_rows = len(counts) // 2
             combined = list(map(frame.combined, found[:n_rows], found[n_rows:]))
             if None in combined:
                 return None
@@ -211,24 +214,15 @@ class Cut(NamedTuple):
             spans = [first for first, _ in pairs] + [second for _, second in pairs]
         else:
             spans = list(chain.from_iterable(found))
-        return cls(spans, [end < counts[i] if from_end else start > 0 for i, start, end in spans])
+        places = [(bounds[i] + start, bounds[i] + end) for i, start, end in spans]
+        later = [end < counts[i] if from_end else start > 0 for i, start, end in spans]
+        return cls([i for i, _, _ in spans], places, later)
 
-    def numbers(self, n_rows: int) -> list[int]:
-        """The number of the text, or of the pair, of each row."""
-        return list(range(n_rows)) if self.spans is None else [i for i, _, _ in self.spans[:n_rows]]
-
-    def places(self, counts: list[int]) -> list[tuple[int, int]]:
-        """Where the stretches start and end in the ids of all texts, one after another; `counts` are those of each text."""
-        firsts = list(accumulate(counts, initial=0))
-        if self.spans is None:
-            return list(pairwise(firsts))
-        return [(firsts[i] + start, firsts[i] + end) for i, start, end in self.spans]
-
-    def apply(self, rows: Rows) -> Rows:
-        """The stretches of rows that have an entry for each id of the texts."""
-        if self.spans is None:
-            return rows
-        return [rows[i] if start == 0 and end == len(rows[i]) else rows[i][start:end] for i, start, end in self.spans]
+    def only(self, number: int, is_pair: bool) -> Cut:
+        """The stretches of one row."""
+        chosen = (number, number + len(self.places) // 2) if is_pair else (number,)
+        numbers, places, later = self
+        return Cut([numbers[i] for i in chosen], [places[i] for i in chosen], [later[i] for i in chosen])
 
 
 def _combined(ones: list[Span], others: list[Span]) -> list[tuple[Span, Span]]:
@@ -283,17 +277,29 @@ def _shared(first: int, second: int, room: int) -> tuple[int, int]:
     return (longer, shorter) if first > second else (shorter, longer)
 
 
-def padded(columns: dict[str, Rows], pads: Mapping[str, Any], options: Mapping[str, Any], side: str) -> dict[str, Rows]:
-    """Columns whose rows have one length; `pads` is from the name of a column to what fills it."""
-    lengths = list(map(len, columns["input_ids"]))
-    width: int = options["max_length"] if options.get("padding_strategy") == "max_length" else max(lengths)
-    multiple = options.get("pad_to_multiple_of") or 1
-    width = -(-width // multiple) * multiple
-    of_columns = {}
-    for name, column in columns.items():
-        fills = [[pads[name]] * (width - length) for length in lengths]
-        of_columns[name] = [row + fill if side == "right" else fill + row for row, fill in zip(column, fills, strict=True)]
-    return of_columns
+class Padding(NamedTuple):
+    """How rows get one length.
+
+    width : the length
+    side  : the end that is filled, "left" or "right"
+    pads  : from the name of a column to what fills it
+    """
+
+    width: int
+    side: str
+    pads: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, rows: Rows, pads: Mapping[str, Any], options: Mapping[str, Any], usual_side: str) -> Padding:
+        """That of rows of ids, of which there is one at least."""
+        width: int = options["max_length"] if options.get("padding_strategy") == "max_length" else max(map(len, rows))
+        multiple = options.get("pad_to_multiple_of") or 1
+        return cls(-(-width // multiple) * multiple, _side(options, usual_side), pads)
+
+    def apply(self, name: str, rows: Rows) -> Rows:
+        """Rows of a column, filled."""
+        fills = [[self.pads[name]] * (self.width - len(row)) for row in rows]
+        return [row + fill if self.side == "right" else fill + row for row, fill in zip(rows, fills, strict=True)]
 
 
 def is_unpadded(options: Mapping[str, Any]) -> bool:
@@ -301,10 +307,17 @@ def is_unpadded(options: Mapping[str, Any]) -> bool:
     return options.get("padding_strategy") in (None, "do_not_pad")
 
 
-def is_padded_plainly(options: Mapping[str, Any]) -> bool:
-    """Whether padding is by whole numbers, or there is none."""
+def is_padded_plainly(options: Mapping[str, Any], usual_side: Any) -> bool:
+    """Whether there is no padding, or one at a known side by whole numbers."""
+    if is_unpadded(options):
+        return True
     numbers = options.get("max_length"), options.get("pad_to_multiple_of")
-    return is_unpadded(options) or all(each is None or _is_size(each) for each in numbers)
+    return _side(options, usual_side) in SIDES and all(each is None or _is_size(each) for each in numbers)
+
+
+def _side(options: Mapping[str, Any], usual_side: Any) -> Any:
+    side = options.get("padding_side")
+    return usual_side if side is None else side
 
 
 def _is_size(value: Any) -> TypeGuard[int]:

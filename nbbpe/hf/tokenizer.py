@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import json
 import os
 import tempfile
@@ -22,8 +21,9 @@ from ..system.paths import Path
 from ..text.utf8 import has_surrogates
 from ..tokenizer import Tokenizer
 from .applied import Applied
-from .encodings import NbbpeEncoding, RowEncoding, SplitTextEncoding, TextEncoding
-from .rows import Batch, Cut, is_padded_plainly, is_unpadded, padded
+from .encoded import Encoded
+from .encodings import NbbpeEncoding, rows_told
+from .rows import SIDES, Batch, Cut, Padding, is_padded_plainly, is_unpadded
 
 # The options of a call that nbbpe is enough for; one with any other goes to tokenizers.
 _PLAIN = {
@@ -32,20 +32,17 @@ _PLAIN = {
     *("padding_side", "return_tensors", "return_token_type_ids", "return_attention_mask", "return_special_tokens_mask"),
     *("return_offsets_mapping", "return_overflowing_tokens", "return_length", "verbose", "split_special_tokens"),
 }
+# The columns of a result that are asked for, each by an option; where it is not given, the model takes them or not.
+_OPTIONAL = {
+    "token_type_ids": "return_token_type_ids",
+    "attention_mask": "return_attention_mask",
+    "special_tokens_mask": "return_special_tokens_mask",
+    "offset_mapping": "return_offsets_mapping",
+}
+_USUAL = "token_type_ids", "attention_mask"
 # How many ids are decoded by tokenizers, in 0.2 s, before a tokenizer of nbbpe is made for decoding alone, in as much time.
 _MANY_IDS = 1 << 20
 _FEW_IDS = 24  # a row of fewer is decoded by tokenizers: to see that no part of it was replaced takes two microseconds
-_OF_ROWS = "return_token_type_ids", "return_attention_mask", "return_special_tokens_mask"
-# What a row of a result is asked for, by the name of its column.
-_KNOWN = {
-    "input_ids": "ids",
-    "token_type_ids": "type_ids",
-    "attention_mask": "attention_mask",
-    "special_tokens_mask": "special_tokens_mask",
-    "word_ids": "word_ids",
-    "sequence_ids": "sequence_ids",
-}
-_FEW_CHARACTERS = 128  # the offsets in fewer are found by tokenizers: NumPy takes 20 microseconds for any number of them
 _TAKES_ROWS = not hasattr(PreTrainedTokenizerFast, "_batch_encode_plus")  # as `encode` and `decode` of transformers 5 do
 # The options of `from_pretrained` that say how files are found; every other one is of the tokenizer, and saved with it.
 _FINDING = {
@@ -220,47 +217,22 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         self, batch: Batch | None, options: Mapping[str, Any], with_tokenizers: Callable[[], Any], is_one: bool
     ) -> Any:
         """The result of a call: for a batch, or for one text, which has a row of its own unless there may be more."""
-        found = self._encode_plain(batch, options)
-        if batch is None or found is None:
+        encoded = self._encode_plain(batch, options)
+        found = None if encoded is None else self._columns(encoded, options)
+        if encoded is None or found is None:
             return with_tokenizers()
         tensors = options.get("return_tensors")
         if is_one and tensors is None and not options.get("return_overflowing_tokens"):
             found = {name: rows[0] if isinstance(rows[0], list) else rows for name, rows in found.items()}  # or ints
-        encodings = partial(self._row_encodings, batch, options, with_tokenizers)
-        return NbbpeEncoding(found, 1 + batch.is_pair, encodings, tensors)
-
-    def _row_encodings(self, batch: Batch, options: Mapping[str, Any], with_tokenizers: Callable[[], Any]) -> Any:
-        """What a result tells of each row: by nbbpe as far as it knows, which encodes again; else by tokenizers."""
-
-        @functools.cache
-        def theirs() -> Any:
-            return with_tokenizers().encodings
-
-        told = {**options, "verbose": False, **dict.fromkeys(_OF_ROWS, True), "return_offsets_mapping": False}
-        columns = self._encode_plain(batch, told, tells_more=True)
-        if columns is None:
-            return theirs()
-
-        @functools.cache
-        def offsets() -> Any:
-            columns = self._encode_plain(batch, {**told, "return_offsets_mapping": True})
-            return None if columns is None else columns["offset_mapping"]
-
-        spelled = self._applied.spelled
-        kind = RowEncoding if batch.is_pair else TextEncoding if batch.n_words is None else SplitTextEncoding
-        names = {name: of_row for name, of_row in _KNOWN.items() if name in columns}
-        rows = []
-        for i, row in enumerate(zip(*map(columns.__getitem__, names), strict=True)):
-            known = dict(zip(names.values(), row, strict=True))
-            rows.append(kind(known, spelled, partial(_row_of, offsets, i), partial(_row_of, theirs, i)))
-        return rows
+        return NbbpeEncoding(found, 1 + encoded.batch.is_pair, partial(rows_told, encoded, with_tokenizers), tensors)
 
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **options: Any) -> list[str]:
         """The tokens of a text, spelled in GPT-2's alphabet; arguments are those of PreTrainedTokenizerFast."""
         if isinstance(text, str) and not pair and not options:
             asked = {"add_special_tokens": add_special_tokens}
-            found = self._encode_plain(Batch([text], False), asked)
-            spelled = None if found is None else self._applied.spelled(found["input_ids"][0])
+            encoded = self._encode_plain(Batch([text], False), asked)
+            columns = None if encoded is None else self._columns(encoded, asked)
+            spelled = None if columns is None else self._applied.spelled(columns["input_ids"][0])
             if spelled is not None:
                 return spelled
         tokens: list[str] = super().tokenize(text, pair, add_special_tokens, **options)
@@ -320,80 +292,59 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         except ValueError:  # nbbpe cannot honour the tokenizer, or a row has an id without a token, which tokenizers skips
             return None
 
-    def _encode_plain(
-        self, batch: Batch | None, options: Mapping[str, Any], tells_more: bool = False
-    ) -> dict[str, Any] | None:
-        """The columns of a batch of texts or pairs, by nbbpe; None if tokenizers must decide.
-
-        tells_more : whether it is asked for, too, which text each id is of, and which word where texts are split into words
-        """
+    def _encode_plain(self, batch: Batch | None, options: Mapping[str, Any]) -> Encoded | None:
+        """A batch of texts or pairs, encoded by nbbpe; None if tokenizers must decide."""
         if batch is None or not options.keys() <= _PLAIN or options.get("sanitize_control_tokens"):
             return None
         texts = batch.texts
         whole = texts if batch.n_words is None else ["".join(texts)]  # there are many words
         if any(map(has_surrogates, whole)):  # which tokenizers refuses
             return None
-        padding_side = options.get("padding_side")
-        padding_side = self.padding_side if padding_side is None else padding_side
-        if not is_padded_plainly(options) or {padding_side, self.truncation_side} - {"left", "right"}:
+        if not is_padded_plainly(options, self.padding_side) or self.truncation_side not in SIDES:
             return None
-        adds, splits = (
-            options.get("add_special_tokens", True),
-            options.get("split_special_tokens", self.split_special_tokens),
-        )
+        adds = options.get("add_special_tokens", True)
+        splits = options.get("split_special_tokens", self.split_special_tokens)
         is_split = options.get("is_split_into_words", False)
         # tokenizers refuses other values, or looks them up.
         if type(adds) is not bool or type(splits) is not bool or type(is_split) is not bool:
             return None
-        needs_offsets = options.get("return_offsets_mapping")
-        if needs_offsets and sum(map(len, texts)) < _FEW_CHARACTERS:
-            return None
         applied = self._applied
         allowed = applied.found_when_split if splits else "all"
-        if allowed is None or (needs_offsets and applied.finder is None):
+        if allowed is None or (options.get("return_offsets_mapping") and applied.finder_in(texts) is None):
             return None
-        ids_of_texts, starts = applied.encode(texts, allowed)
-        rows = batch.rows(ids_of_texts, starts)
+        ids, starts = applied.encode(texts, allowed)
+        bounds = batch.bounds(starts)
         frame = applied.frame(batch.is_pair, adds)
-        n_usual = applied.frame(False, True).n_ids
-        cut = Cut.of(rows, frame, options, self.truncation_side == "left", n_usual)
-        if cut is None:
+        cut = Cut.of(bounds, frame, options, self.truncation_side == "left")
+        return None if cut is None else Encoded(applied, batch, ids, starts, frame, cut)
+
+    def _columns(self, encoded: Encoded, options: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The columns of a result; None if tokenizers must decide."""
+        names, usual = ["input_ids"], self.model_input_names
+        for name, option in _OPTIONAL.items():
+            asked = options.get(option)
+            if asked or (asked is None and name in _USUAL and name in usual):
+                names.append(name)
+        columns = encoded.columns(names)
+        if columns is None:
             return None
-        offsets = None
-        if needs_offsets and applied.finder is not None:
-            offsets = applied.finder.find(texts, ids_of_texts, starts, cut.places(list(map(len, rows))))
-            if offsets is None:
-                return None
         # As in their class, what a call before set in the tokenizer of tokenizers is not left there, nor saved with it.
         backend = self._tokenizer
         if backend.truncation is not None:
             backend.no_truncation()
         if backend.padding is not None:
             backend.no_padding()
-        rows = cut.apply(rows)
-        ids = frame.put(rows)
+        ids = columns["input_ids"]
         most, verbose = options.get("max_length"), options.get("verbose", True)
         self._eventual_warn_about_too_long_sequence(max(ids, key=len), most, verbose)
-        columns = {"input_ids": ids}
-        names = self.model_input_names
-        needs_types, needs_mask = options.get("return_token_type_ids"), options.get("return_attention_mask")
-        if "token_type_ids" in names if needs_types is None else needs_types:
-            columns["token_type_ids"] = frame.type_rows(rows, ids, cut.later)
-        if "attention_mask" in names if needs_mask is None else needs_mask:
-            columns["attention_mask"] = [[1] * len(row) for row in ids]
-        if options.get("return_special_tokens_mask"):
-            columns["special_tokens_mask"] = frame.put_value([[0] * len(row) for row in rows], 1)
-        if offsets is not None:
-            columns["offset_mapping"] = frame.put_value(offsets, (0, 0))
-        if tells_more and applied.numbers_texts:
-            columns["sequence_ids"] = frame.put_value(frame.numbers_of_texts(rows), None)
-        if tells_more and batch.n_words is not None:
-            columns["word_ids"] = frame.put_value(cut.apply(batch.word_ids(starts)), None)
-        found: dict[str, Any] = columns if is_unpadded(options) else padded(columns, self._pads(), options, padding_side)
+        found: dict[str, Any] = columns
+        if not is_unpadded(options):
+            encoded.padding = padding = Padding.of(ids, self._pads(), options, self.padding_side)
+            found = {name: padding.apply(name, rows) for name, rows in columns.items()}
         if options.get("return_length"):
             found["length"] = list(map(len, found["input_ids"]))
         if options.get("return_overflowing_tokens"):
-            found["overflow_to_sample_mapping"] = cut.numbers(len(ids))
+            found["overflow_to_sample_mapping"] = list(encoded.cut.numbers[: len(ids)])
         return found
 
     def _pads(self) -> dict[str, Any]:
@@ -415,11 +366,6 @@ def _copied(texts: Any) -> Any:
         return texts
     copied = texts if texts and isinstance(texts[0], str) else map(_copied, texts)
     return list(copied) if isinstance(texts, list) else tuple(copied)
-
-
-def _row_of(find: Callable[[], list[Any] | None], number: int) -> Any:
-    rows = find()
-    return None if rows is None else rows[number]
 
 
 class _Config:

@@ -1,0 +1,129 @@
+"""The texts of a call, encoded: of what all columns of its result are made, and what is told of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..system.lazy import lazy
+from .applied import Applied
+from .rows import Batch, Cut, Frame, Padding, Rows
+
+
+class Encoded:
+    """The ids of a batch of texts, as nbbpe gives them, and where they are in the rows of a result.
+
+    A result holds it for what may be asked for later; it takes less memory than the lists of a column.
+
+    applied : what encoded them
+    ids     : of all texts, one after another
+    starts  : where those of each of the batch's texts start, and where the last ones end; they may be words
+    frame   : what is put around them
+    cut     : the stretches of ids that are in rows
+    padding : how rows get one length; None if they stay as they are
+    """
+
+    def __init__(
+        self,
+        applied: Applied,
+        batch: Batch,
+        ids: list[int] | NDArray[Any],
+        starts: list[int] | NDArray[np.int64],
+        frame: Frame,
+        cut: Cut,
+    ) -> None:
+        self.applied, self.batch, self.ids, self.starts = applied, batch, ids, starts
+        self.frame, self.cut = frame, cut
+        self.padding: Padding | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.cut.places) // (1 + self.batch.is_pair)
+
+    def columns(self, names: Iterable[str], cut: Cut | None = None) -> dict[str, Rows] | None:
+        """Columns by name, not padded; None if tokenizers must tell one of them.
+
+        cut : of some rows; None for all rows
+        """
+        cut = self.cut if cut is None else cut
+        if isinstance(self.ids, list):
+            rows = [self.ids[start:end] for start, end in cut.places]
+        else:
+            rows = [self.ids[start:end].tolist() for start, end in cut.places]
+        ids = self.frame.put(rows)
+        found = {}
+        for name in names:
+            column = ids if name == "input_ids" else _COLUMNS[name](self, cut, rows, ids)
+            if column is None:
+                return None
+            found[name] = column
+        return found
+
+    def of_row(self, name: str, number: int) -> list[Any] | None:
+        """What a column has in a row; None if tokenizers must tell."""
+        columns = self.columns([name], self.cut.only(number, self.batch.is_pair))
+        if columns is None:
+            return None
+        rows = columns[name]
+        return (rows if self.padding is None else self.padding.apply(name, rows))[0]
+
+    def _types(self, cut: Cut, rows: Rows, ids: Rows) -> Rows:
+        return self.frame.type_rows(rows, ids, cut.later)
+
+    def _attention(self, cut: Cut, rows: Rows, ids: Rows) -> Rows:
+        return [[1] * len(row) for row in ids]
+
+    def _around(self, cut: Cut, rows: Rows, ids: Rows) -> Rows:
+        return self.frame.put_value([[0] * len(row) for row in rows], 1)
+
+    def _numbers_of_texts(self, cut: Cut, rows: Rows, ids: Rows) -> Rows | None:
+        return self.frame.put_value(self.frame.numbers_of_texts(rows), None) if self.applied.numbers_texts else None
+
+    def _numbers_of_words(self, cut: Cut, rows: Rows, ids: Rows) -> Rows | None:
+        if self._first_words is None:
+            return None
+        found = [self._words(*place, self._first_words[i]) for i, place in zip(cut.numbers, cut.places, strict=True)]
+        return self.frame.put_value(found, None)
+
+    def _words(self, start: int, end: int, first_word: int) -> list[int]:
+        """The number of the word of each id from `start` to `end`, which are of one text.
+
+        first_word : the number of the first word of the text, in all words
+        """
+        first, last = np.searchsorted(self.starts, start, side="right") - 1, np.searchsorted(self.starts, end)
+        starts = np.array(self.starts[first : last + 1], dtype=np.int64)
+        counts = np.diff(starts.clip(start, end))
+        numbers: list[int] = np.repeat(np.arange(first, last) - first_word, counts).tolist()
+        return numbers
+
+    @lazy
+    def _first_words(self) -> list[int] | None:
+        """The number of the first word of each text in all words; None if texts are whole."""
+        return None if self.batch.n_words is None else np.cumsum([0, *self.batch.n_words]).tolist()
+
+    def _offsets(self, cut: Cut, rows: Rows, ids: Rows) -> Rows | None:
+        if self._finder is None or self._found is None:
+            return None
+        return self.frame.put_value(self._finder.offsets(self._found, cut.places), (0, 0))
+
+    @lazy
+    def _finder(self) -> Any:
+        return self.applied.finder_in(self.batch.texts)
+
+    @lazy
+    def _found(self) -> Any:
+        return self._finder.find(self.batch.texts, self.ids, self.starts)
+
+
+# Of each column but that of the ids.
+_COLUMNS: dict[str, Callable[[Encoded, Cut, Rows, Rows], Rows | None]] = {
+    "token_type_ids": Encoded._types,
+    "attention_mask": Encoded._attention,
+    "special_tokens_mask": Encoded._around,
+    "offset_mapping": Encoded._offsets,
+    "word_ids": Encoded._numbers_of_words,
+    "sequence_ids": Encoded._numbers_of_texts,
+}
