@@ -72,18 +72,15 @@ class Applied:
         templates, types = read_templates(part), read_types(part)
         sides = (templates.single, types.single), (templates.pair, types.pair)
         n_usual = sum(len(piece) for piece in templates.single if isinstance(piece, list))
-        return {
-            (is_pair, has_ids): Frame(
-                *sides[is_pair], types.later if has_ids else TYPES_OF_TEXTS, is_pair, has_ids, n_usual
-            )
-            for is_pair in (False, True)
-            for has_ids in (False, True)
-        }
+        # tokenizers numbers what is there again at each step: the texts, or also the tokens that a step before put around.
+        steps = steps_of(part, "post_processor", "processors")
+        is_numbered_once = all(step["type"] == "ByteLevel" for step in steps[:-1])
 
-    @lazy
-    def numbers_texts(self) -> bool:
-        """Whether tokenizers numbers the texts of a row 0 and 1; it goes on counting at each further step."""
-        return len(steps_of(self._model.extras.post_processor, "post_processor", "processors")) <= 1
+        def frame(is_pair: bool, has_ids: bool) -> Frame:
+            later = types.later if has_ids else TYPES_OF_TEXTS
+            return Frame(*sides[is_pair], later, is_pair, has_ids, n_usual, is_numbered_once)
+
+        return {(is_pair, has_ids): frame(is_pair, has_ids) for is_pair in (False, True) for has_ids in (False, True)}
 
     def finder_in(self, texts: list[str]) -> OffsetFinder | None:
         """What finds the offsets in texts; None if tokenizers must find them."""

@@ -80,7 +80,7 @@ class Encoded:
         return self.frame.put_value([[0] * len(row) for row in rows], 1)
 
     def _numbers_of_texts(self, cut: Cut, rows: Rows, ids: Rows) -> Rows | None:
-        return self.frame.put_value(self.frame.numbers_of_texts(rows), None) if self.applied.numbers_texts else None
+        return self.frame.numbers_of_texts(rows)
 
     def _numbers_of_words(self, cut: Cut, rows: Rows, ids: Rows) -> Rows | None:
         if self._first_words is None:

@@ -106,10 +106,10 @@ class RowEncoding:
 
     def _tokens_of(self, sequence_index: int) -> range | None:
         """The tokens of a text; None if tokenizers must tell: for a text that is not in the row it looks at all tokens."""
-        is_known = _is_number(sequence_index) and self._encoded.frame.has_once(sequence_index)
-        numbers = self._sequence_ids if is_known else None
-        if numbers is None:
+        n_texts = self._encoded.frame.n_texts or 0
+        if not _is_number(sequence_index) or sequence_index >= n_texts:
             return None
+        numbers = self._sequence_ids
         n = numbers.count(sequence_index)
         first = numbers.index(sequence_index) if n else 0
         return range(first, first + n)
@@ -178,11 +178,20 @@ class NbbpeEncoding(BatchEncoding):  # type: ignore[misc]
     encodings : gives a list of them
     """
 
+    _n_sequences: int | None
+
     def __init__(
-        self, data: dict[str, Any], n_texts: int, encodings: Callable[[], Any] | None = None, tensor_type: Any = None
+        self, data: dict[str, Any], n_texts: int | None, encodings: Callable[[], Any] | None = None, tensor_type: Any = None
     ) -> None:
         self._asked = encodings
         super().__init__(data, tensor_type=tensor_type, n_sequences=n_texts)
+
+    @property
+    def n_sequences(self) -> int | None:
+        """How many texts each row has, as tokenizers counts them."""
+        if self._n_sequences is None and self._encodings is not None:
+            self._n_sequences = self._encodings[0].n_sequences
+        return self._n_sequences
 
     @property
     def is_fast(self) -> bool:

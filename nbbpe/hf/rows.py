@@ -91,10 +91,18 @@ class Frame:
     n_ids   : how many ids are put around
     n_usual : how many are put around one text unless they are declined
     is_pair : whether a row has two texts
+    n_texts : how many texts are in a row, each once; None where tokenizers numbers them otherwise than by 0 and 1
     """
 
     def __init__(
-        self, pieces: Template, types: list[int], later: tuple[int, int], is_pair: bool, has_ids: bool, n_usual: int
+        self,
+        pieces: Template,
+        types: list[int],
+        later: tuple[int, int],
+        is_pair: bool,
+        has_ids: bool,
+        n_usual: int,
+        is_numbered_once: bool,
     ) -> None:
         kept = [i for i, piece in enumerate(pieces) if has_ids or isinstance(piece, str)]
         self.pieces: Template = [pieces[i] for i in kept]
@@ -103,6 +111,8 @@ class Frame:
         self.n_ids = sum(len(piece) for piece in self.pieces if isinstance(piece, list))
         self.n_usual = n_usual
         self.is_pair = is_pair
+        texts = [piece for piece in self.pieces if isinstance(piece, str)]
+        self.n_texts = len(texts) if is_numbered_once and texts in (["A"], ["A", "B"], ["B", "A"]) else None
 
     def put(self, rows: Rows) -> Rows:
         """The rows of texts with the ids that are around them; `rows` are the ids of texts."""
@@ -119,14 +129,12 @@ class Frame:
         n = len(rows) // 2
         return list(map(around, rows[:n], rows[n:])) if self.is_pair else list(map(around, rows))
 
-    def numbers_of_texts(self, rows: Rows) -> Rows:
-        """For each id of each text, the number of the text in its row."""
+    def numbers_of_texts(self, rows: Rows) -> Rows | None:
+        """For each id of a row, the number of its text, or None; None if tokenizers must tell."""
+        if self.n_texts is None:
+            return None
         n_first = len(rows) // (1 + self.is_pair)
-        return [[int(i >= n_first)] * len(row) for i, row in enumerate(rows)]
-
-    def has_once(self, number: int) -> bool:
-        """Whether a row has the text of a number, 0 or 1, once."""
-        return number < 2 and self.pieces.count("AB"[number]) == 1
+        return self.put_value([[int(i >= n_first)] * len(row) for i, row in enumerate(rows)], None)
 
     def combined(self, firsts: list[Span], seconds: list[Span]) -> list[tuple[Span, Span]] | None:
         """The rows of all stretches of a pair, in the order of tokenizers; None if a text is in a row twice."""
