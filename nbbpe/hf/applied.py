@@ -82,6 +82,17 @@ class Applied:
 
         return {(is_pair, has_ids): frame(is_pair, has_ids) for is_pair in (False, True) for has_ids in (False, True)}
 
+    @lazy
+    def number_of_padding(self) -> int | None:
+        """What stands for the number of the text where a row of one text is filled.
+
+        tokenizers before 0.23 gives padding the number of the text, 0, if the tokenizer has no post_processor.
+        """
+        found = self._backend.encode("a")
+        found.pad(len(found) + 1)
+        number: int | None = found.sequence_ids[-1]
+        return number
+
     def finder_in(self, texts: list[str]) -> OffsetFinder | None:
         """What finds the offsets in texts; None if tokenizers must find them."""
         return self._finder if sum(map(len, texts)) >= _FEW_CHARACTERS else None

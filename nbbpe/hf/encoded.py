@@ -67,8 +67,12 @@ class Encoded:
         columns = self.columns([name], self.cut.only(number, self.batch.is_pair))
         if columns is None:
             return None
-        rows = columns[name]
-        return (rows if self.padding is None else self.padding.apply(name, rows))[0]
+        rows, padding = columns[name], self.padding
+        if padding is None:
+            return rows[0]
+        if name == "sequence_ids" and not self.batch.is_pair:
+            padding = padding._replace(pads={name: self.applied.number_of_padding})
+        return padding.apply(name, rows)[0]
 
     def _types(self, cut: Cut, rows: Rows, ids: Rows) -> Rows:
         return self.frame.type_rows(rows, ids, cut.later)
