@@ -311,3 +311,16 @@ def test_decode_reads_a_pipe_without_a_hyphen(small, tmp_path):
     for ids in "97 98", "97,98", "[97, 98]":
         done = subprocess.run(command, input=ids, capture_output=True, text=True, timeout=120)
         assert (done.returncode, done.stdout, done.stderr) == (0, "ab", "")
+
+
+def test_a_folder_is_not_saved_under_the_name_of_a_file_of_another_format(small, tmp_path):
+    for name, method in ("tokenizer.json", "to_hf"), ("a.tiktoken", "save_tiktoken"):
+        with pytest.raises(ValueError, match=rf"{name}' is the name of a file, .*Tokenizer\.{method} writes one"):
+            small.save(tmp_path / name)
+        (tmp_path / "corpus.txt").write_text("a text")
+        arguments = ["train", str(tmp_path / "corpus.txt"), "--vocab-size", "256", "-o", str(tmp_path / name)]
+        assert cli.main(arguments) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
+    (tmp_path / "v2.json").mkdir()  # one that is there is meant
+    small.save(tmp_path / "v2.json")
+    assert nbbpe.load(tmp_path / "v2.json") == small

@@ -26,6 +26,7 @@ from ..system.excerpt import naming, shown
 from ..system.links import target_of
 from ..system.paths import Path
 from ..system.scratch import remove_leftovers, scratch_folder
+from ..system.wrong_argument import WrongArgument
 from ..text.normalizer import Chain, as_normalizer
 from ..text.pattern import get_pattern
 from . import folder_tables, for_transformers, gpt2
@@ -40,6 +41,8 @@ _VERSION = 1
 _VERSION_WITH_RULES = 2  # where how tokens are found decides of ids: an older nbbpe must not read it
 _COPY = "tokenizer_json"  # the entry about the files for others, see for_transformers.py
 _SAVING = "saving"  # the entry of a nbbpe.json whose other files are not all of one tokenizer
+# What writes a file of a name with one of these endings, in libraries whose `save` writes such a file.
+_WRITES_FILE = {".json": "Tokenizer.to_hf", ".tiktoken": "Tokenizer.save_tiktoken"}
 
 
 @contextmanager
@@ -48,7 +51,8 @@ def scratch_for(path: Path, copy: str = "") -> Iterator[tuple[str, str]]:
 
     copy : the text of the tokenizer.json that is to stand there; one that is the same may be there already
 
-    Raises FileNotFoundError for an empty name, NotADirectoryError for a file, FileExistsError where the folder has files of
+    Raises FileNotFoundError for an empty name, NotADirectoryError for a file, ValueError for a new folder with the name of
+    a file of another format, FileExistsError where the folder has files of
     somebody else's in the place of those that `write` writes, PermissionError for another user's link in place of it or of
     one of these, and OSError where nothing can be written.
     """
@@ -56,6 +60,12 @@ def scratch_for(path: Path, copy: str = "") -> Iterator[tuple[str, str]]:
     folder = target_of(shown)
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise NotADirectoryError(f"{shown!r} is a file; give a folder to save the tokenizer in")
+    ending = os.path.splitext(folder)[1]
+    if ending in _WRITES_FILE and not os.path.isdir(folder):
+        raise WrongArgument(
+            f"{shown!r} is the name of a file, and a tokenizer is saved in a folder: give another name "
+            f"({_WRITES_FILE[ending]} writes one {ending} file, as `nbbpe convert` does)"
+        )
     _check_ours(folder, shown, copy)
     remove_leftovers(os.path.dirname(folder))  # of a save that was killed when it had just made the folder
     # Inside the folder if it exists: it may be a mount point, or its parent may not be writable.
