@@ -80,7 +80,10 @@ def __getattr__(name: str) -> Any:
             return importlib.import_module(f"{__name__}.{name}")
         except ImportError as error:  # hasattr and getattr with a default expect no other error
             raise AttributeError(f"{__name__}.{name} cannot be imported: {error}") from error
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .names_elsewhere import OF_MODULE
+
+    hint = f"; use {OF_MODULE[name]}" if name in OF_MODULE else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:

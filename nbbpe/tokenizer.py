@@ -95,6 +95,16 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
         self._max_pieces = min(check_integer("max_pieces", max_pieces, 0), _NO_LIMIT)
         self._model = Model.checked(vocab, merges, special_tokens, pattern, normalizer)
 
+    if not TYPE_CHECKING:  # to a type checker, a class with __getattr__ has all names
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what a name of another library is called here."""
+            from .names_elsewhere import OF_TOKENIZER
+
+            if name in OF_TOKENIZER:
+                raise AttributeError(f"a Tokenizer has no {name!r}; use {OF_TOKENIZER[name]}")
+            return super().__getattribute__(name)  # which raises the usual error, or that of a property
+
     # What it is
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -12,6 +13,7 @@ import texts
 
 import nbbpe
 import nbbpe.tiktoken
+from nbbpe import names_elsewhere
 from nbbpe.text.pattern import NAMED
 from nbbpe.text.utf8 import CHECKED_CHARACTERS
 
@@ -494,3 +496,35 @@ def test_older_files_of_transformers_do_not_win_over_new_ones(small, tmp_path):
     # What is not given anew stays, as it is not nbbpe's.
     assert len(small.save_pretrained(tmp_path)) == 3
     assert (tmp_path / "chat_template.jinja").read_text() == "newer"
+
+
+def test_a_name_of_another_library_says_what_it_is_called_here(small):
+    for name in names_elsewhere.OF_TOKENIZER:
+        with pytest.raises(AttributeError, match=f"a Tokenizer has no '{name}'; use "):
+            getattr(small, name)
+        assert not hasattr(nbbpe.Tokenizer, name)
+    for name in names_elsewhere.OF_MODULE:
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'; use nbbpe"):
+            getattr(nbbpe, name)
+    with pytest.raises(AttributeError, match=r"^'Tokenizer' object has no attribute 'encod'$") as raised:
+        small.encod  # noqa: B018
+    assert raised.value.name == "encod"  # by which Python suggests a name
+
+
+def test_what_names_of_other_libraries_are_said_to_be_called_here_is_there(small):
+    for hint in [*names_elsewhere.OF_TOKENIZER.values(), *names_elsewhere.OF_MODULE.values()]:
+        found: object = nbbpe if hint.startswith("nbbpe.") else small
+        for name in hint.removeprefix("nbbpe.").split(".") if found is nbbpe else [hint]:
+            found = getattr(found, re.match(r"\w+", name)[0])
+            if not re.fullmatch(r"\w+", name):
+                break
+
+
+def test_an_attribute_that_cannot_be_computed_raises_its_own_error(small):
+    class Broken(nbbpe.Tokenizer):
+        @property
+        def figures(self):
+            return None.missing
+
+    with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'missing'"):
+        Broken(small.vocab, small.merges, list(small.special_tokens), small.pattern).figures  # noqa: B018
