@@ -7,7 +7,9 @@ import hashlib
 import json
 import os
 import random
+import re
 import tracemalloc
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -400,3 +402,21 @@ def test_limits_that_leave_no_text_are_named(tmp_path, limits, said, parity):
     (tmp_path / "a.txt").write_text("the cat sat on the mat")
     with pytest.raises(ValueError, match=f"^no text to train on: {said} leaves no document of the sources"):
         nbbpe.train(nbbpe.Mixture({"a": tmp_path / "a.txt"}, parity=parity, **limits), 260)
+
+
+@pytest.mark.parametrize("limits", [{"max_bytes": {"a": 3}}, {"held_out": 0.9}])
+@pytest.mark.parametrize("parity", [False, True])
+def test_a_source_of_which_a_sample_has_no_document_is_named_once(tmp_path, limits, parity):
+    (tmp_path / "a.txt").write_text("the cat sat on the mat\n" * 1000)  # one document
+    (tmp_path / "b.txt").write_text(SPECIAL.join(f"the hat {i} sat on the cat" for i in range(200)))
+    (tmp_path / "empty.txt").write_text("")
+    sources = {name: tmp_path / f"{name}.txt" for name in ("a", "b", "empty")}
+    mixture = nbbpe.Mixture(sources, parity=parity, **limits)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tok = nbbpe.train(mixture, 300, [SPECIAL], superwords=None if parity else nbbpe.Superwords(after=280))
+    said = [str(each.message) for each in caught if "leaves no text" in str(each.message)]
+    assert len(said) == 1
+    assert re.match(r"(max_bytes=\{'a': 3\}|held_out=0\.9) leaves no text of 'a' to train on, as whole documents", said[0])
+    told = tok.provenance["training"]["mixture"]["sources"]
+    assert told["a"]["bytes"] == 0 < told["b"]["bytes"]

@@ -13,10 +13,12 @@ from ..counting.word_counts import WordCounts
 from ..encoding.pretoken_ids import pretoken_ids
 from ..model.model import Model
 from ..sources import Input, Skipped, total_size
+from ..system.excerpt import shown
 from ..system.progress import Progress
+from ..system.user_warnings import warn_user
 from ..text.pattern import Pattern
 from .counting_options import CountingOptions
-from .mixture import CountedMixture, Mixture, count_mixture, denominator_of, find_mixture
+from .mixture import CountedMixture, Mixture, count_mixture, denominator_of, find_mixture, is_sampled
 from .parity import Parity, with_groups
 from .source_words import gather_words
 from .supply import Stage, Supply
@@ -49,11 +51,30 @@ class MixedText(Supply):
         return {"mixture": {"held_out": mixture.held_out, "seed": mixture.seed, "sources": self._records}}
 
     def _says_empty(self) -> str:
-        limits = {"max_bytes": self._mixture.max_bytes, "held_out": self._mixture.held_out}
-        said = " and ".join(f"{name}={value}" for name, value in limits.items() if value)
+        said = self._limits()
         if not said:
             return super()._says_empty()
         return f"no text to train on: {said} leaves no document of the sources, or they have none"
+
+    def _limits(self) -> str:
+        """The arguments by which documents are left out, as a message shows them; empty if there are none."""
+        limits = {"max_bytes": self._mixture.max_bytes, "held_out": self._mixture.held_out}
+        return " and ".join(f"{name}={value}" for name, value in limits.items() if value)
+
+    def _warn_of_sources_without_text(self, trained: dict[str, Gathered]) -> None:
+        """Warn where a sample has no document of a source: of few documents, it may have all or none."""
+        without = [
+            shown(name)
+            for name, words in trained.items()
+            if words.is_empty() and is_sampled(self._mixture, name) and any(each.n_text() for each in self._found[name])
+        ]
+        if without and len(without) < len(trained):  # else it is an error
+            names = ", ".join(without[:5] + ["..."] * (len(without) > 5))
+            warn_user(
+                f"{self._limits()} leaves no text of {names} to train on, as "
+                "whole documents are kept or left out. In plain text, special tokens separate documents; without special "
+                "tokens, each line is a document (with_special_tokens adds them after training)"
+            )
 
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         counted = self._count(split, limit)
@@ -87,6 +108,8 @@ class MixedText(Supply):
 
             counted = count_mixture(self._mixture, self._found, limit, count, measure)
             self._held_out, self._records = counted.held_out, counted.records
+            if not self._was_read:
+                self._warn_of_sources_without_text(counted.trained)
             parallel = {name: count(inputs, self.split) for name, inputs in self._found_parallel.items()}
         self._parallel = {name: gathered.in_memory() for name, gathered in parallel.items()}
         self._skipped = [each for gathered in (*counted.trained.values(), *parallel.values()) for each in gathered.skipped]

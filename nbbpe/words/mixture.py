@@ -38,12 +38,13 @@ class Mixture:
         numbers, one for each source; only their proportions matter. The source that counts least counts once, all others
         more often; sources without text are ignored.
     max_bytes
-        About how many bytes of a source to train on, for all sources, or by name. A larger source is sampled. Its size must
-        be known, so it cannot be an iterator, Arrow data or a pipe.
+        About how many bytes of a source to train on, for all sources, or by name. A larger source is sampled by whole
+        documents, as for `held_out`. Its size must be known, so it cannot be an iterator, Arrow data or a pipe.
     held_out
         The share of each source's documents that is never trained on, 0 to less than 1. The provenance of the tokenizer
         says how well it compresses them. In plain text, special tokens separate documents; without special tokens, each
-        line is a document. Nothing can be held out of a source that cannot be read twice: an iterator, Arrow data, a pipe.
+        line is a document. Of a source with few documents, all may be held out, or none. Nothing can be held out of a
+        source that cannot be read twice: an iterator, Arrow data, a pipe.
     seed
         An integer; another seed gives other samples. Samples do not depend on the number of workers or the order of files,
         and equal documents are all in a sample, or none of them is.
@@ -197,6 +198,11 @@ def count_mixture(
 
 def _max_bytes(mixture: Mixture, name: str) -> int | None:
     return mixture.max_bytes.get(name) if isinstance(mixture.max_bytes, Mapping) else mixture.max_bytes
+
+
+def is_sampled(mixture: Mixture, name: str) -> bool:
+    """Whether some documents of a source may be left out."""
+    return bool(mixture.held_out) or _max_bytes(mixture, name) is not None
 
 
 def denominator_of(mixture: Mixture) -> int:
