@@ -21,7 +21,7 @@ from effort import mostly_slow
 from test_elf import IS_PLACED_HERE
 
 from nbbpe.kernels.compiler import kernel_files, layouts, numba_internals, obtain, plain
-from nbbpe.kernels.compiler.jit import Kernel
+from nbbpe.kernels.compiler.jit import Kernel, kernel
 from nbbpe.kernels.compiler.signature import boolean, int64, reads, structure, uint8, uint64
 from nbbpe.kernels.training import linked_words
 
@@ -298,7 +298,7 @@ def as_known(monkeypatch) -> None:
 INTERRUPTED = """
 import signal, sys
 from nbbpe.kernels.compiler import obtain
-from nbbpe.kernels.compiler.jit import Kernel
+from nbbpe.kernels.compiler.jit import Kernel, kernel
 from nbbpe.kernels.compiler.signature import int64
 class Finder:
     def find_spec(self, name, path=None, target=None):
@@ -624,3 +624,11 @@ def test_what_the_system_lacks_is_not_taken_for_another_numba(monkeypatch, error
     with pytest.raises(type(error)):
         obtain.obtain(linked_words.digest_words)
     assert not plain.is_plain()
+
+
+def test_a_kernel_that_declares_the_type_of_its_result_too_is_an_error_where_it_is_declared():
+    def add_one(number):
+        return number + 1
+
+    with pytest.raises(TypeError, match=r"^@kernel of add_one declares 2 types for 1 arguments; the type of the result"):
+        kernel(int64, int64)(add_one)

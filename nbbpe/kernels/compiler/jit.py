@@ -134,6 +134,12 @@ def kernel(*types: Any, returns: Scalar | None = None) -> Callable[[Callable[...
     result, if other kernels call its object code."""
 
     def declare(function: Callable[..., Any]) -> Kernel:
+        n_arguments = function.__code__.co_argcount
+        if len(types) != n_arguments:  # else Numba would be taken for an unknown version when the kernel is compiled
+            raise TypeError(
+                f"@kernel of {function.__name__} declares {len(types)} types for {n_arguments} arguments; the type of the "
+                "result is not one of them"
+            )
         declared = Kernel(function, types, returns)
         KERNELS.append(declared)
         return declared
