@@ -145,6 +145,17 @@ def test_what_is_no_text_is_refused_however_it_is_wrapped(small):
                 small.encode_arrow(data)
 
 
+def test_text_within_a_column_is_refused_with_what_to_do(small, tmp_path):
+    rows = pa.table({"text": [{"body": "the cat"}], "turns": [["the", "cat"]]})
+    pytest.importorskip("pyarrow.parquet").write_table(rows, tmp_path / "a.parquet")
+    for source in rows, tmp_path / "a.parquet":
+        for field in "text", "turns":
+            with pytest.raises(ValueError, match="must hold strings or binary: give texts from within records as"):
+                small.encode_file(source, tmp_path / "a.bin", field=field)
+    small.encode_file(rows.flatten(), tmp_path / "a.bin", field="text.body")
+    assert nbbpe.TokenFile(tmp_path / "a.bin", small).ids.tolist() == small.encode("the cat")
+
+
 @pytest.mark.parametrize("kind", ["string", "binary"])
 def test_dictionaries_of_views_are_read(small, tmp_path, kind):
     encoded = column("dictionary")

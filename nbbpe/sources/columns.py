@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..text.windows import WINDOW, Window, Windows, separated
 from .optional_packages import require
+from .tally import NESTED
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 1 << 14  # in a window
 _MAX_NAMED = 10  # columns that are named where the wanted one is missing
 _DICTIONARY, _RUNS, _FIXED_SIZE = "dictionary<", "run_end_encoded<", "fixed_size_binary["  # how such types are spelled
+_NESTED_KINDS = ("struct<", "list<", "large_list<", "fixed_size_list<", "list_view<", "large_list_view<", "map<")
 
 
 def check_column(name: str, schema: Any, column: str, may_be_null: bool = True) -> None:
@@ -39,7 +41,8 @@ def check_kind(name: str, kind: Any, what: str = "", may_be_null: bool = True) -
     known = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
     is_known = str(value) in known or str(value).startswith(_FIXED_SIZE) or (may_be_null and str(value) == "null")
     if not is_known:
-        raise ValueError(f"the {what or name} is of type {kind}, and must hold strings or binary")
+        way_out = NESTED if str(kind).startswith(_NESTED_KINDS) else ""
+        raise ValueError(f"the {what or name} is of type {kind}, and must hold strings or binary{way_out}")
 
 
 def _wrapped(kind: Any) -> Any:

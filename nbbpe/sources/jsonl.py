@@ -20,7 +20,7 @@ from .compressed import WHOLE, CompressibleFile, open_stream
 from .inputs import NO_ID, Extent, File, Part, Stream
 from .line_chunks import CHUNK_BYTES, LineChunks
 from .places import Line
-from .tally import Tally
+from .tally import NESTED, Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
@@ -204,7 +204,8 @@ def text_of(record: object, field: str) -> str:
         way_out = "; name the text's with field=" if fields else ""
         raise ValueError(f"the record has no field {field!r}, but {fields or 'none at all'}{way_out}") from None
     if not isinstance(text, str):
-        raise ValueError(f"the field {field!r} is {_KINDS[type(text)]}, and must be a string")
+        way_out = NESTED if isinstance(text, (dict, list)) else ""
+        raise ValueError(f"the field {field!r} is {_KINDS[type(text)]}, and must be a string{way_out}")
     return text
 
 

@@ -9,6 +9,8 @@ from ..system.user_warnings import warn_user
 
 ON_ERROR = ("raise", "skip")
 _MAX_NAMED = 5  # skipped records that the warning names
+# At the end of a message about an object, an array or the like in the place of a text.
+NESTED = ": give texts from within records as an iterator, as in documents=(record['a']['b'] for record in records)"
 
 
 def check_on_error(on_error: str) -> None:
