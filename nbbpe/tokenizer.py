@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .encoding import threads
-from .encoding.batches import encode_batch_flat, encode_segments
+from .encoding.batches import encode_batch_flat, encode_segments, lists_of
 from .encoding.encoder import SHORT, Encoder
 from .encoding.id_types import check_dtype
 from .encoding.new_encoder import new_encoder
@@ -426,8 +426,7 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
             dropout=dropout,
             seed=seed,
         )
-        whole = ids.tolist()
-        return [whole[start:end] for start, end in pairwise(starts.tolist())]
+        return lists_of(ids, starts)
 
     def encode_batch_arrays(
         self,

@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import ctypes
 import functools
+import gc
 import io
 import itertools
 import mmap
@@ -523,6 +524,21 @@ def test_a_batch_of_any_size_is_each_text_by_itself(trained, n):
         assert trained.encode_batch(batch[:-1], allowed_special=allowed) == wanted[:-1]
     with pytest.raises(ValueError, match=rf"text {n - 1} .from 0. contains"):
         trained.encode_batch(["a"] * (n - 1) + batch[-1:], disallowed_special="all")
+
+
+def test_many_lists_are_made_without_looking_through_them_again_and_again(small):
+    phases = []
+    texts_ = ["the cat"] * 20_000
+    gc.collect()
+    gc.callbacks.append(lambda phase, _: phases.append(phase))
+    try:
+        rows = small.encode_batch(texts_)
+        is_enabled = gc.isenabled()
+    finally:
+        gc.callbacks.pop()
+    assert len(rows) == 20_000
+    assert is_enabled
+    assert phases.count("start") <= 3  # not 28: a list in 700
 
 
 def test_a_flat_batch_has_the_ids_of_each_text_between_its_starts(trained, sizes):

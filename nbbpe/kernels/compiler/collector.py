@@ -10,7 +10,8 @@ def paused_collector() -> Iterator[None]:
     """A context manager, and a decorator, that turns garbage collection off.
 
     It would look through these objects again and again as there are more: what a file of a vocabulary holds, for a quarter
-    of the time in which a large one is read; what Numba makes, for a sixth of the time in which a kernel is compiled.
+    of the time in which a large one is read; what Numba makes, for a sixth of the time in which a kernel is compiled; the
+    ids of many texts as lists, for two thirds of the time.
     """
     was_enabled = gc.isenabled()
     gc.disable()
