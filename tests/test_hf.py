@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import os
 import pickle
@@ -463,6 +464,22 @@ def test_plain_calls_never_reach_tokenizers(folders, monkeypatch):
     assert ours(["the"], ["cat", "a"], is_split_into_words=True).word_ids()[-1] == 1
     with pytest.raises(AssertionError, match="tokenizers was asked"):
         ours("the cat").word_ids()
+
+
+def test_many_rows_are_made_without_looking_through_them_again_and_again(folders):
+    fast = NbbpeTokenizerFast.from_pretrained(folders["plain"])
+    fast("a")  # which compiles and loads what there is
+    phases = []
+    gc.collect()
+    gc.callbacks.append(lambda phase, _: phases.append(phase))
+    try:
+        result = fast(["the cat sat on the mat"] * 10_000, return_offsets_mapping=True)
+        is_enabled = gc.isenabled()
+    finally:
+        gc.callbacks.pop()
+    assert len(result["offset_mapping"]) == 10_000
+    assert is_enabled
+    assert phases.count("start") <= 10  # not 127: an object of 700
 
 
 def test_a_chat_template_gives_the_same_ids(folders):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compiler.collector import paused_collector
+from ..kernels.compiler.collector import paused_for
 from ..text.text_rows import RowsReader, cut_rows, rows_of
 from ..text.utf8 import Text
 from ..text.windows import NO_ID
@@ -19,7 +19,6 @@ from .special_choice import Chosen, pack_special_tokens
 from .threads import MemoryPart, check_threads, encode_parts, part_bytes, stretches, threads_for
 
 _FEW = 32  # texts; up to so many are encoded one by one in less time than it takes to start a batch
-_MANY = 500  # lists; beyond, the garbage collector looks at them, and at all ids in them, while more are made
 
 
 def encode_batch_flat(
@@ -53,15 +52,9 @@ def encode_batch_flat(
 
 def lists_of(ids: NDArray[Any], starts: NDArray[np.int64]) -> list[list[int]]:
     """The ids of each text, as lists; `ids` and `starts` are those of `encode_batch_flat`."""
-    if len(starts) > _MANY:
-        with paused_collector():
-            return _lists_of(ids, starts)
-    return _lists_of(ids, starts)
-
-
-def _lists_of(ids: NDArray[Any], starts: NDArray[np.int64]) -> list[list[int]]:
-    whole = ids.tolist()
-    return [whole[start:end] for start, end in pairwise(starts.tolist())]
+    with paused_for(len(starts)):
+        whole = ids.tolist()
+        return [whole[start:end] for start, end in pairwise(starts.tolist())]
 
 
 def encode_segments(

@@ -16,6 +16,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from ..conversion import load
 from ..formats.folder import ABOUT
+from ..kernels.compiler.collector import paused_for
 from ..system.atomic_files import whole_file
 from ..system.paths import Path
 from ..text.utf8 import has_surrogates
@@ -217,8 +218,9 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         self, batch: Batch | None, options: Mapping[str, Any], with_tokenizers: Callable[[], Any], is_one: bool
     ) -> Any:
         """The result of a call: for a batch, or for one text, which has a row of its own unless there may be more."""
-        encoded = self._encode_plain(batch, options)
-        found = None if encoded is None else self._columns(encoded, options)
+        with paused_for(0 if batch is None else len(batch.texts)):
+            encoded = self._encode_plain(batch, options)
+            found = None if encoded is None else self._columns(encoded, options)
         if encoded is None or found is None:
             return with_tokenizers()
         tensors = options.get("return_tensors")
