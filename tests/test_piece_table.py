@@ -267,6 +267,23 @@ def test_the_hash_of_a_long_key_is_that_of_the_twin(kind):
         assert hashed % (2**61 - 1) == naive.long_hash(key, numbers)
 
 
+@njit
+def is_stored(stored, text, start, length):
+    return piece_table.equals_pool(address_of(stored), address_of(text) + start, length)
+
+
+def test_long_keys_of_equal_hashes_are_compared_byte_by_byte():
+    """Directly, as no two keys that a test could find have one hash."""
+    for length in range(INLINE_BYTES + 1, 50):
+        key = bytes(range(1, length + 1))
+        stored = padded(length.to_bytes(8, "little") + key)
+        assert is_stored(stored, padded(b"<" + key), 1, length)
+        assert not is_stored(stored, padded(key), 0, length - 1)
+        assert not is_stored(stored, padded(key + b"x"), 0, length + 1)
+        for place in range(length):
+            assert not is_stored(stored, padded(key[:place] + b"x" + key[place + 1 :]), 0, length), (length, place)
+
+
 def test_a_search_ends_after_so_many_slots():
     table = piece_table.new_table(1 << 12, 0)
     table.state[piece_table.SECRET :] = 0  # by which all keys of up to 4 bytes have one home
