@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import itertools
+import math
 import random
 from collections import Counter
 
+import guard_pages
 import naive
 import numpy as np
 import pytest
@@ -19,7 +23,7 @@ from nbbpe.counting.word_counts import words_from_dict
 from nbbpe.kernels.training import bucket_queue, linked_words, merge_loop, pair_table
 from nbbpe.kernels.training.linked_words import edge_of, many_of
 from nbbpe.model import byte_alphabet
-from nbbpe.training import growing_arrays
+from nbbpe.training import growing_arrays, merges
 from nbbpe.training.first_pairs import pairs_of_bytes
 from nbbpe.training.learning_options import LearningOptions
 from nbbpe.training.merges import _scratch, learn_merges
@@ -451,6 +455,49 @@ def test_each_structure_is_given_room_when_it_is_full(watched, monkeypatch):
         merge_loop.TOKENS_DONE,
         merge_loop.NO_PAIRS,
     } <= statuses
+
+
+@pytest.mark.skipif(not guard_pages.AVAILABLE, reason="pages are guarded on Linux only")
+def test_no_merge_takes_more_room_than_it_asks_for(monkeypatch):
+    """Here, what grows ends where a page begins that may not be touched."""
+    pages = contextlib.ExitStack()
+    make, rule_of = pair_table.new_pair_table, merges._tie_rule
+
+    def with_room(array, n, used, most=None):
+        shape = max(n, len(array)), *array.shape[1:]
+        n_bytes = array.itemsize * math.prod(shape)
+        at = pages.enter_context(guard_pages.at_page_end(n_bytes))
+        larger = np.frombuffer((ctypes.c_uint8 * n_bytes).from_address(at), dtype=array.dtype).reshape(shape)
+        larger[:used] = array[:used]
+        return larger
+
+    def short_table(n_pairs, n_occurrences):
+        pairs = [pair for word in words for pair in itertools.pairwise(word)]
+        return make(len(set(pairs)), len(pairs))
+
+    def short_rule(*arguments):
+        rule = rule_of(*arguments)
+        return rule._replace(text=rule.text[: rule.starts.max()].copy())
+
+    for module in growing_arrays, merges:
+        monkeypatch.setattr(module, "with_room", with_room)
+    monkeypatch.setattr(pair_table, "new_pair_table", short_table)
+    monkeypatch.setattr(merges, "_tie_rule", short_rule)
+    source = random.Random(16)
+    # The first merge makes lists of 40, 40, 30, 30, 30 and 30 entries, of which two fit into the place of the former list.
+    beside = [b"ad"] * 40 + [b"be"] * 30 + [b"cf"] * 30
+    many = {source.randbytes(2) + pair[:1] + b"xy" + pair[1:]: 1 for pair in beside}
+    # Merges of pairs that occur once make two others each, of which one is the next to be merged, and its list the last.
+    rare = {source.randbytes(4): 1 for _ in range(100)}
+    # The first merge makes pairs with each byte on both sides, and with its token.
+    everywhere = {bytes(word): 1 for byte in range(256) for word in ([byte, 120, 121], [120, 121, byte])} | {b"xyxy": 1}
+    # Tokens end where a character only begins.
+    broken = {b"%c\xf0" % byte: 1 for byte in range(100)}
+    with pages:
+        for words, n_tokens in (many, 400), (rare, 600), (everywhere, 258), (broken, 300):
+            assert learned(words, n_tokens) == naive.train(words, n_tokens)[0]
+        options = LearningOptions(rules=TokenRules(whole_characters=True))
+        assert not len(learn_merges(words_from_dict(broken), 400, options))
 
 
 # Pairs that are too rare to be merged
