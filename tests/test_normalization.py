@@ -356,6 +356,18 @@ def test_a_file_is_cut_only_where_its_normal_form_is_split_alike(form, compressi
     assert np.fromfile(tmp_path / "a.bin", dtype=tokenizer.dtype).tolist() == tokenizer.encode(text)
 
 
+def test_a_file_is_not_cut_two_characters_before_a_mark_that_changes_what_is_between(tmp_path):
+    """Here a letter, of which a boundary depends. Of so many places, most are looked at together."""
+    pattern, text = " +(?![a-z])| |[a-z]+|[^ a-z]+", "  e\u0301" * 300
+    trained = nbbpe.train(documents=["  e  \u00e9"], vocab_size=258, pattern=pattern)
+    tokenizer = with_normalizer(trained, "NFC", pattern)
+    path = tmp_path / "a.txt"
+    path.write_text(text, encoding="utf-8")
+    parts = parts_of(path, tokenizer, 300)
+    arrays = [ids for part in parts for ids, _ in tokenizer.encode_part(part, NO_ID, Tally("raise"))]
+    assert np.concatenate(arrays).tolist() == tokenizer.encode(text)
+
+
 @pytest.mark.parametrize("text", ["plain words, ", "\u00e9l\u00e8ve et caf\u00e9; ", "\u4e2d\u6587\n", "\u00bd cup. "])
 def test_a_file_is_cut_beside_what_is_in_the_normal_form(ours, form, text, tmp_path):
     """Also where little of it is ASCII, or most changes."""
