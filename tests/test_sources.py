@@ -458,6 +458,15 @@ def test_many_bad_records_give_one_warning_with_the_first_places(small, tmp_path
     assert message.endswith("; and 155 more")
 
 
+def test_no_line_is_ended_by_what_was_in_memory_after_a_window(small, tmp_path, sizes, monkeypatch):
+    sizes(window=len(b'{"text": "a"}'))
+    (tmp_path / "a.jsonl").write_bytes(b'{"text": "a"} x\n')
+    with monkeypatch.context() as patched:
+        patched.setattr(np, "empty", lambda shape, dtype=float: np.full(shape, ord("\n"), dtype))
+        with pytest.warns(UserWarning, match="1 malformed record was skipped: .*, line 1: this is not JSON: Extra data"):
+            assert encoded(small, tmp_path / "a.jsonl", tmp_path, on_error="skip") == []
+
+
 def test_a_source_of_bad_records_alone_has_no_text_and_says_why(small, tmp_path):
     (tmp_path / "a.jsonl").write_bytes(b"{}\n" * 3)
     with (
