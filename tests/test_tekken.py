@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 
@@ -16,11 +17,8 @@ import nbbpe
 SPECIALS = ["<unk>", "<s>", "</s>", "[INST]"]
 
 
-def document(**config) -> dict:
+def document(tokens=(b"th", b"the", b" the", b"ab", b"unused"), **config) -> dict:
     """A tekken.json of few tokens."""
-    tokens = [bytes([byte]) for byte in range(256)] + [b"th", b"the", b" the", b"ab", b"unused"]
-    import base64
-
     return {
         "config": {
             "pattern": r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
@@ -32,7 +30,7 @@ def document(**config) -> dict:
         },
         "vocab": [
             {"rank": rank, "token_bytes": base64.b64encode(token).decode(), "token_str": None}
-            for rank, token in enumerate(tokens)
+            for rank, token in enumerate([*(bytes([byte]) for byte in range(256)), *tokens])
         ],
     }
 
@@ -59,6 +57,20 @@ def test_special_tokens_come_first_and_the_vocabulary_is_cut(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("version", ["v1", "v2", "v3", "v7"])
+@pytest.mark.parametrize(("n_tokens", "n_special"), [(256, 0), (260, 1 << 13)])
+def test_the_fewest_tokens_and_the_most_special_ones_are_read(tmp_path, version, n_tokens, n_special):
+    sizes = {"default_vocab_size": n_tokens + n_special, "default_num_special_tokens": n_special}
+    tokenizer = nbbpe.load(written(tmp_path, document(version=version, **sizes)))
+    assert (len(tokenizer), len(tokenizer.special_tokens)) == (n_tokens + n_special, n_special)
+
+
+def test_a_token_that_no_merge_makes_is_found_where_it_is_a_pretoken(tmp_path):
+    tokenizer = nbbpe.load(written(tmp_path, document([b"xyz", b"ab"], default_vocab_size=268)))
+    assert tokenizer.encode("xyz,ab") == [266, 10 + ord(","), 267]
+    assert tokenizer.encode("xyzab") == [10 + ord("x"), 10 + ord("y"), 10 + ord("z"), 267]
+
+
 def test_a_tokenizer_without_a_pattern_is_the_same_again(tmp_path):
     vocab = {0: b"<s>"} | {byte + 1: bytes([byte]) for byte in range(256)} | {257: b"e "}
     whole = nbbpe.Tokenizer(vocab, [(b"e", b" ")], ["<s>"], pattern=None)
@@ -75,6 +87,11 @@ BROKEN = {
         document(default_vocab_size=10**9 + 260, default_num_special_tokens=10**9),
         r"default_num_special_tokens is 1,000,000,000, and at most 8,192 are read",
     ),
+    "too large for ids": (document(default_vocab_size=2**40), "config.default_vocab_size must be an integer from 0 up"),
+    "too few": (document(default_vocab_size=265), "leaves 255 tokens of a vocab of 261"),
+    "another byte": ({"vocab": document()["vocab"][:255] + [{"rank": 255, "token_bytes": "AAA="}] * 6}, "be the byte 255"),
+    "twice": (document([b"ab"] * 5), r"vocab\[257\] is .*ab.*, which comes twice"),
+    "more special tokens": ({"special_tokens": [{}] * 11}, r"special_tokens must be a list of at most 10 \(default_num"),
     "a version that must say": (document(version="v11"), r"version 'v11' needs special_tokens"),
     "pattern": (document(pattern=3), "config.pattern must be a regex"),
     "rank": ({**document(), "vocab": [{"rank": 1, "token_bytes": "AA=="}] * 300}, r"vocab\[0\] must have the rank 0"),
@@ -95,7 +112,11 @@ def test_what_the_format_cannot_hold_is_named(small, tmp_path):
     shuffled = {i: bytes([255 - i]) for i in range(256)}
     with pytest.raises(ValueError, match="256 bytes in their order"):
         nbbpe.Tokenizer(shuffled, []).save_tekken(tmp_path / "tekken.json")
-    assert not list(tmp_path.iterdir())
+    ranks = tmp_path / "empty.tiktoken"  # Whisper's has an empty token, too
+    ranks.write_bytes(b"".join(b"%b %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256)) + b"= 256\n")
+    with pytest.raises(ValueError, match=r"here id 256 is b''"):
+        nbbpe.Tokenizer.from_tiktoken(ranks, pattern="gpt2", special_tokens={}).save_tekken(tmp_path / "tekken.json")
+    assert list(tmp_path.iterdir()) == [ranks]
 
 
 @pytest.fixture(scope="module", params=["tekken_240718.json", "tekken_240911.json"])
