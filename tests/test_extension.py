@@ -391,6 +391,17 @@ def test_a_size_that_is_there_already_changes_nothing(small):
     assert small.extend(documents=["abc"], vocab_size=small.vocab_size) == small
 
 
+@pytest.mark.parametrize("again", [0, 256, 257])
+def test_of_several_ids_of_the_same_bytes_the_first_goes_on(again):
+    tokens = [bytes([byte]) for byte in range(256)] + [b"ab"]
+    for twice in b"a", b"ab":
+        vocab = dict(enumerate([*tokens[:again], twice, *tokens[again:]]))
+        ids = {token: token_id for token_id, token in reversed(vocab.items())}
+        tok = nbbpe.Tokenizer(vocab, [(b"a", b"b")]).extend(documents=["abc abc abc"], vocab_size=260)
+        assert [tok.id_to_token(token_id) for token_id in (258, 259)] == [b"abc", b" abc"]
+        assert tok.encode("a ab abc") == [ids[b"a"], ids[b" "], ids[b"ab"], 259]
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
