@@ -248,6 +248,8 @@ def test_seeds_that_cannot_be_are_refused():
         nbbpe.train(documents=["the"], vocab_size=300, rules=nbbpe.TokenRules(seeds=["New York"]))
     with pytest.raises(ValueError, match=r"the seed tokens need 4 tokens, .* and vocab_size leaves room for 2"):
         nbbpe.train(documents=["the"], vocab_size=258, rules=nbbpe.TokenRules(seeds=["seeds"]))
+    exact = nbbpe.train(documents=["the"], vocab_size=260, rules=nbbpe.TokenRules(seeds=["seeds"]))
+    assert exact.encode("seeds") == [259]
 
 
 def test_seeds_that_cannot_be_are_refused_before_words_are_counted():
