@@ -526,6 +526,7 @@ REFUSED = {
     "added tokens as an object": (changed("added_tokens", {"<s>": 257}), "added_tokens must be a list"),
     "an id that tokenizers would not give": (added({"id": 300}), r"has the id 300, but tokenizers would give it 257"),
     "an id as text": (added({"id": "257"}), r"has the id '257', but"),
+    "an id with a fraction": (added({"id": 257.0}), r"has the id 257\.0, but"),
     "an added token that a merge needs": (added({"content": "ab", "id": 256}), r"merges\[0\] .* b'ab' is an added token"),
     "an added token that is a byte": (added({"content": "a", "id": 97}), r"vocab lacks 1 of the 256 single bytes.*b'a'"),
     "a token in two spellings": (
@@ -601,6 +602,10 @@ def test_the_file_that_these_change_is_good(tmp_path):
         path.write_text(json.dumps(good), encoding="utf-8")
         ours, theirs = nbbpe.Tokenizer.from_hf(path), theirs_of(path)
         assert ours.encode("ab<s>abc") == theirs.encode("ab<s>abc").ids
+    several = added({"id": 258}, {"content": "the", "id": 257}, {"content": "<t>", "id": 259})()
+    several["model"]["vocab"]["the"] = 257
+    path.write_text(json.dumps(several), encoding="utf-8")
+    assert nbbpe.Tokenizer.from_hf(path).encode("the<s>ab<t>") == theirs_of(path).encode("the<s>ab<t>").ids
     again = changed("pre_tokenizer", sequence(sequence(SPLIT), sequence(LEVEL)))()
     path.write_text(json.dumps(again), encoding="utf-8")
     assert nbbpe.Tokenizer.from_hf(path).pattern == r"\p{L}+|\P{L}+"
