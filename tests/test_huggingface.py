@@ -503,6 +503,10 @@ REFUSED = {
         changed("pre_tokenizer", sequence(SPLIT | {"pattern": {"String": ""}}, LEVEL)),
         "can match without taking a character",
     ),
+    "a regex of a normalizer of another meaning": (
+        changed("normalizer", {"type": "Replace", "pattern": {"Regex": r"\w"}, "content": "x"}),
+        r"normalizer: '\\\\w' \(character 0",
+    ),
     "Split of no known behavior": (
         changed("pre_tokenizer", sequence(SPLIT | {"behavior": "removed"}, LEVEL)),
         "behavior 'removed', which is none of Isolated, Removed",
@@ -583,6 +587,10 @@ REFUSED = {
         changed("model.merges", ["a b", ["a", "b"]]),
         r"merges\[1\] merges b'a' and b'b', as model.merges\[0\]",
     ),
+    "a merge twice, all spelled alike": (
+        changed("model.merges", ["a b", "a b"]),
+        r"merges\[1\] merges b'a' and b'b', as model.merges\[0\]",
+    ),
     "no model": (lambda: {"version": "1.0"}, 'must be a JSON object with a "model"'),
     "a list": (lambda: [], 'must be a JSON object with a "model"'),
 }
@@ -598,10 +606,15 @@ def test_what_cannot_be_honoured_is_named(tmp_path, make, message):
 
 def test_the_file_that_these_change_is_good(tmp_path):
     path = tmp_path / "tokenizer.json"
-    for good in document(), changed("model.merges", ["a b"])(), added({})(), added({"normalized": True})():
+    fused = changed("decoder", {"type": "Sequence", "decoders": [LEVEL, {"type": "Fuse"}]})()
+    for good in document(), changed("model.merges", ["a b"])(), added({})(), added({"normalized": True})(), fused:
         path.write_text(json.dumps(good), encoding="utf-8")
         ours, theirs = nbbpe.Tokenizer.from_hf(path), theirs_of(path)
         assert ours.encode("ab<s>abc") == theirs.encode("ab<s>abc").ids
+    translated = changed("normalizer", {"type": "Replace", "pattern": {"Regex": r"a{1,2}+|b\z"}, "content": "x"})()
+    path.write_text(json.dumps(translated), encoding="utf-8")
+    for text in "aaaa", "ab\nb\n", "b":
+        assert nbbpe.Tokenizer.from_hf(path).encode(text) == theirs_of(path).encode(text).ids
     several = added({"id": 258}, {"content": "the", "id": 257}, {"content": "<t>", "id": 259})()
     several["model"]["vocab"]["the"] = 257
     path.write_text(json.dumps(several), encoding="utf-8")
