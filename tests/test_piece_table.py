@@ -284,6 +284,17 @@ def test_long_keys_of_equal_hashes_are_compared_byte_by_byte():
             assert not is_stored(stored, padded(key[:place] + b"x" + key[place + 1 :]), 0, length), (length, place)
 
 
+def test_a_short_key_is_no_long_one_whose_hash_it_spells():
+    table = piece_table.new_table(16, 1 << 10)
+    table.state[piece_table.SECRET :] = 0  # by which all keys have one home
+    long = bytes(range(40, 73))
+    hashed = int(hash_of(padded(long), len(long), table.state)).to_bytes(8, "little")
+    assert insert_key(table, padded(hashed), 0, 8) == 0
+    assert find(table, long) == -1
+    assert insert_key(table, padded(long), 0, len(long)) == find(table, long) == SLOT
+    assert key_in(table, SLOT) == long
+
+
 def test_a_search_ends_after_so_many_slots():
     table = piece_table.new_table(1 << 12, 0)
     table.state[piece_table.SECRET :] = 0  # by which all keys of up to 4 bytes have one home
