@@ -17,8 +17,9 @@ import nbbpe
 from nbbpe.counting import gathering
 from nbbpe.counting.counters import WordRules
 from nbbpe.counting.parallel_counting import count_files
-from nbbpe.counting.word_counts import corpus_fingerprint
-from nbbpe.counting.word_table import WordTable
+from nbbpe.counting.sorted_runs import n_bytes_of
+from nbbpe.counting.word_counts import corpus_fingerprint, words_from_dict
+from nbbpe.counting.word_table import WordTable, add_up
 from nbbpe.sources import find_inputs
 from nbbpe.system import memory_limits
 from nbbpe.system.memory_limits import memory_left, memory_limit_of
@@ -174,6 +175,20 @@ def test_workers_write_runs_too(tiny, sizes, tmp_path):
     one, two = (nbbpe.count_words(path, workers=n) for n in (1, 2))
     assert two.combine_chunks().equals(one.combine_chunks())
     assert os.listdir(tiny) == []
+
+
+def test_words_are_added_up_by_sorting_where_a_table_of_them_would_be_too_large(monkeypatch):
+    parts = [words_from_dict({b"the": 2, b"cat": 3}), words_from_dict({b"cat": 4})]
+    n_bytes = sum(map(n_bytes_of, parts))
+    tables = []
+    monkeypatch.setattr(gathering, "add_up", lambda parts: tables.append(len(parts)) or add_up(parts))
+    for limit, n_parts, wanted in (None, 2, [2]), (8 * n_bytes, 2, [2]), (8 * n_bytes - 1, 2, []), (1, 1, [1]):
+        gathered = gathering.Gathering(gathering.Limit(limit))
+        for part in parts[:n_parts]:
+            gathered.add(part)
+        (words,) = gathered.finish().sorted_batches()
+        assert (words.counts.tolist(), tables) == ([7, 2] if n_parts == 2 else [3, 2], wanted)
+        tables.clear()
 
 
 def test_a_table_is_freed_as_soon_as_its_words_are_taken(tmp_path):
