@@ -50,7 +50,7 @@ def saved_as_ranks(tokens: list[bytes], tmp_path, special=()) -> nbbpe.Tokenizer
 
     ranks = [*BYTES.values(), *tokens]
     path = tmp_path / "ranks.tiktoken"
-    path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(ranks)))
+    path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token) or b"=", rank) for rank, token in enumerate(ranks)))
     return nbbpe.Tokenizer.from_tiktoken(path, "gpt2", special)
 
 

@@ -191,6 +191,26 @@ def test_a_vocabulary_of_ranks_keeps_what_its_tokens_are_made_of(tmp_path):
     assert found.encode_ordinary("abcd xyz") == [256, 32, 258]
 
 
+def test_by_rank_uses_go_to_the_parts_that_make_a_token(tmp_path):
+    # Of ab and c, or of a and bc; and no merge makes xyz.
+    for first, second in (b"ab", b"bc"), (b"bc", b"ab"):
+        ranks = saved_as_ranks([first, second, b"abc", b"xyz"], tmp_path)
+        text = b"\n".join([b"abc"] * 5 + [first, second, second] + [b"xyz"] * 9)
+        smaller, _ = ranks.prune(documents=[text], n=258)
+        assert [smaller.id_to_token(token_id) for token_id in (256, 257)] == [first, b"xyz"]
+
+
+def test_a_token_that_another_has_twice_stays_while_a_third_needs_it():
+    vocab = BYTES | {256: b"aa", 257: b"aaaa", 258: b"aab"}
+    tok = nbbpe.Tokenizer(vocab, [(b"a", b"a"), (b"aa", b"aa"), (b"aa", b"b")])
+    assert tok.prune(documents=["aab aab"], n=257)[0].vocab == BYTES | {256: b"aa"}
+
+
+def test_an_empty_token_is_dropped_as_any_that_no_text_has(tmp_path):
+    ranks = saved_as_ranks([b"", b"ab"], tmp_path)
+    assert ranks.prune(documents=["ab"], n=257)[0].vocab == BYTES | {256: b"ab"}
+
+
 def test_pruned_and_truncated_tokenizers_are_saved_and_loaded(small, tmp_path):
     for found, _ in small.truncate(300), small.prune(documents=[texts.SAMPLE], n=300):
         found.save(tmp_path / "tok")
