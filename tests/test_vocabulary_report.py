@@ -96,7 +96,7 @@ def test_the_curve_is_that_of_inspection(small):
 
 def test_a_doubled_vocabulary_is_the_extended_one(quiet):
     tok = nbbpe.train(documents=[texts.SAMPLE], vocab_size=290)
-    text = texts.SAMPLE * 3
+    text = texts.SAMPLE * 3 + " these were here only once, as were their pairs: qzvjkx"
     found = figures_of(tok, {"a": [text]})
     larger = tok.extend(documents=[text], vocab_size=580, min_frequency=2)
     assert found.n_doubled == len(larger)
@@ -128,6 +128,30 @@ def test_duplicates_broken_and_long_tokens_by_hand():
     assert {each.token for each in found.broken} == {b"a\xc3", b"\xa9\xa9"}
     assert found.longest[0].token == b" ca"
     assert found.n_ordinary == 266
+
+
+def test_tokens_are_listed_in_the_order_that_is_said(tmp_path):
+    """Groups of duplicates by the number of their tokens, their uses and their first id; long tokens by length and id."""
+    tokens = [b"ab", b"Ab", b"cd", b"Cd", b"12", b" 12", b"ef", b"eF", b"EF"]
+    tok = saved_as_ranks(tokens, tmp_path)
+    found = figures_of(tok, {"a": ["cd", "Cd"]}).tokens
+    groups = [[each.token for each in group] for group in found.duplicates]
+    assert groups == [[b"ef", b"eF", b"EF"], [b"cd", b"Cd"], [b"ab", b"Ab"]]  # without digits, which have no case
+    assert [each.token for each in found.longest] == [b" 12", *(token for token in tokens if token != b" 12")]
+
+
+@pytest.mark.parametrize("n_others", [0, 2])
+def test_the_largest_scripts_are_rows_and_the_others_one(small, n_others):
+    letters = "aбγאबকกකაあㄅ가中 ⲁ"  # noqa: RUF001
+    n_most = report_figures_module._MOST_SCRIPTS
+    documents = [letter * (30 - i) for i, letter in enumerate(letters[: n_most - 1 + (n_others or 1)])]
+    rows = figures_of(small, {"a": documents}).scripts
+    # Some have as many bytes as others: these are in the order of their names.
+    wanted = sorted((-len(document.encode()), script_of(document)) for document in documents)
+    if n_others:
+        wanted[-n_others:] = [(sum(n for n, _ in wanted[-n_others:]), "other scripts")]
+    assert [(-row.n_bytes, row.name) for row in rows] == wanted
+    assert len(rows) == n_most
 
 
 def test_a_vocabulary_that_merges_by_rank_has_a_curve_too(tmp_path):
