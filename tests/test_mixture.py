@@ -75,6 +75,12 @@ def test_least_counts_are_of_weighted_text(numbers, parity):
             assert set(map(b"".join, trained(min_word_count=least).merges)) == wanted
 
 
+def test_shares_are_rounded_to_the_nearest_multiplier():
+    mixture = nbbpe.Mixture({"a": iter(["ab"]), "b": iter(["cd"])}, shares={"a": 1, "b": 1.0006}, seed=-(2**63))
+    sources = nbbpe.train(mixture, 257).provenance["training"]["mixture"]["sources"]
+    assert {name: source["multiplier"] for name, source in sources.items()} == {"a": 1000, "b": 1001}
+
+
 def test_shares_make_up_for_sizes():
     a, b = letters(1, 1000), letters(2, 16_000)
     tok = nbbpe.train(nbbpe.Mixture({"a": iter([a]), "b": iter([b])}, shares={"a": 0.5, "b": 0.5}), 300)
@@ -332,12 +338,14 @@ def test_the_number_of_workers_changes_nothing(tmp_path, sizes):
         ({"weights": 2}, TypeError, "weights must be a dict of numbers by name, not 2"),
         ({"shares": {}}, ValueError, "shares has no number for 'a'"),
         ({"shares": {"a": float("nan")}}, ValueError, r"shares\['a'\] must be positive, not nan"),
+        ({"shares": {"a": float("inf")}}, ValueError, r"shares\['a'\] must be positive, not inf"),
         ({"shares": {"a": 1}, "weights": {"a": 1}}, TypeError, "give weights or shares, not both"),
         ({"max_bytes": 0}, ValueError, "max_bytes must be at least 1, not 0"),
         ({"max_bytes": {"b": 1}}, ValueError, "max_bytes names 'b'"),
         ({"held_out": 1}, ValueError, "held_out must be at least 0 and less than 1, not 1"),
         ({"held_out": "0.1"}, TypeError, "held_out must be a number, not '0.1'"),
         ({"seed": 2**63}, ValueError, "seed must fit in 64 bits"),
+        ({"seed": -(2**63) - 1}, ValueError, "seed must fit in 64 bits"),
         ({"seed": 0.5}, TypeError, "seed must be an integer, not 0.5"),
     ],
 )
