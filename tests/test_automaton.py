@@ -533,6 +533,7 @@ ALIKE = {
     "possessive": ("a++b|.", "a+b|."),
     "atomic": ("(?>a)b", "ab"),
     "written out": ("a{2,3}", "aaa?"),
+    "from nothing on": ("ba{,2}", "ba{0,2}"),
     "ignored case": ("(?i:ab)", "[aA][bB]"),
     "flags in front": ("(?i)ab", "(?i:ab)"),
     "named and plain groups": ("(a)(?P<x>b)", "ab"),
