@@ -243,6 +243,11 @@ def test_disallowing_all_raises_for_all_that_is_not_allowed_by_name(small, text)
                 method(text, disallowed_special="all", **allowed)
     assert more.encode(text, allowed_special={texts.SPECIAL}, disallowed_special="all") == more.encode(text)
     assert more.encode("<other", disallowed_special="all") == more.encode("<other")
+    letter = small.with_special_tokens(["a"])  # as in "all"
+    with pytest.raises(ValueError, match="special token 'a', which is disallowed"):
+        letter.encode("a", disallowed_special="all")
+    with pytest.raises(ValueError, match='must be "all" or a set of special tokens, and contains'):
+        small.encode("a", disallowed_special={""})
 
 
 # Records
