@@ -250,6 +250,24 @@ def test_a_property_that_is_negated_twice_is_not_negated_where_case_is_ignored()
     assert of_fancy_regex(r"(?i)\P{^Lt}") == of_fancy_regex(r"(?i)\p{Lt}")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "spelled"),
+    [
+        ("(?i)[-i]", r"(?i)(?-i:[I\-i])"),
+        ("(?i)[]i]", r"(?i)(?-i:[I\]i])"),
+        ("(?i:a(i))i", "(?i:a((?-i:[Ii])))i"),
+        ("(?i)a))i", "(?i)a))(?-i:[Ii])"),  # which `regex` refuses
+    ],
+)
+def test_letters_that_are_spelled_out_keep_what_is_around_them(pattern, spelled):
+    assert of_fancy_regex(pattern) == spelled
+
+
+@pytest.mark.parametrize("pattern", ["(?i:s.s)", "[-a]"])
+def test_what_means_the_same_stays_as_it_is(pattern):
+    assert translated(pattern, "Oniguruma", "regex") == translated(pattern, "regex", "fancy-regex") == pattern
+
+
 @pytest.mark.parametrize("letters", SAME_LETTERS + OTHER_LETTERS)
 @pytest.mark.parametrize(
     "around", ["(?i){}{{2}}", "(?i:x|{}{{2}})", "(?i:(?-i:x)|{}{{2}})", "(?i:x)|{}{{2}}", "(?-i){}{{2}}"]
