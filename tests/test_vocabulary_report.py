@@ -131,13 +131,23 @@ def test_duplicates_broken_and_long_tokens_by_hand():
 
 
 def test_tokens_are_listed_in_the_order_that_is_said(tmp_path):
-    """Groups of duplicates by the number of their tokens, their uses and their first id; long tokens by length and id."""
+    """Groups of duplicates by the number of their tokens, their uses and their first id; long ones by length and id; others
+    by how often they are used, or made."""
     tokens = [b"ab", b"Ab", b"cd", b"Cd", b"12", b" 12", b"ef", b"eF", b"EF"]
     tok = saved_as_ranks(tokens, tmp_path)
     found = figures_of(tok, {"a": ["cd", "Cd"]}).tokens
     groups = [[each.token for each in group] for group in found.duplicates]
     assert groups == [[b"ef", b"eF", b"EF"], [b"cd", b"Cd"], [b"ab", b"Ab"]]  # without digits, which have no case
     assert [each.token for each in found.longest] == [b" 12", *(token for token in tokens if token != b" 12")]
+    broken = [b"\xa9a", b"a\xc3", b"\xa9\xc3"]
+    tok = nbbpe.Tokenizer(
+        dict(enumerate([*(bytes([byte]) for byte in range(256)), *broken, b"ef", b"gh", b"efi", b"ghi"])),
+        [(each[:-1], each[-1:]) for each in (*broken, b"ef", b"gh", b"efi", b"ghi")],
+        pattern=None,
+    )
+    found = figures_of(tok, {"a": ["efi ghi ghi", b"a\xc3"]}).tokens
+    assert [each.token for each in found.broken] == [b"a\xc3", b"\xa9a", b"\xa9\xc3"]
+    assert [each.token for each in found.only_parts] == [b"gh", b"ef"]
 
 
 @pytest.mark.parametrize("n_others", [0, 2])
