@@ -50,6 +50,8 @@ def n_bytes_of(words: WordCounts) -> int:
 
 def total_of(counts: NDArray[np.int64]) -> int:
     """The sum of counts >= 0, exactly, however large."""
+    if int(counts.max(initial=0)) * len(counts) < 2**63:  # nearly always: without arrays of half a count
+        return int(counts.sum())
     return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
 
 

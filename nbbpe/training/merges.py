@@ -106,6 +106,8 @@ def n_bytes_needed(n_words: int, n_bytes: int, n_tokens: int) -> int:
 
 def _check_sums(words: WordCounts) -> None:
     """Raise OverflowError where the count of a pair may not fit in int64: a pair may be in a word several times."""
+    if int(words.counts.max(initial=0)) * int(words.starts[-1]) < 2**63:  # nearly always, and seen at once
+        return
     lengths = np.maximum(np.diff(words.starts), 1) - 1  # how many pairs each word has
     if float((lengths.astype(np.float64) * words.counts).sum()) < 2.0**62:  # np.dot would start the threads of BLAS
         return
