@@ -802,7 +802,7 @@ def test_a_fork_while_threads_encode_leaves_the_child_able_to_encode(small):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-@pytest.mark.parametrize("name", ["kernels.encoding.encode_state.new_state", "kernels.encoding.merge_pretoken.new_scratch"])
+@pytest.mark.parametrize("name", ["encode_state.addresses_of_cache", "merge_pretoken.new_scratch"])
 def test_what_was_growing_when_an_error_came_is_not_used_again(small, monkeypatch, name, error):
     """A context half renewed points at arrays that are gone, and a size half renewed promises room that is not there."""
     tokenizer = nbbpe.Tokenizer(small.vocab, small.merges)
@@ -814,7 +814,7 @@ def test_what_was_growing_when_an_error_came_is_not_used_again(small, monkeypatc
         raise error
 
     with monkeypatch.context() as patched:
-        patched.setattr(f"nbbpe.{name}", fail)
+        patched.setattr(f"nbbpe.kernels.encoding.{name}", fail)
         with pytest.raises(error):
             tokenizer.encode_array(text)
     assert all(other is not state for other in tokenizer._encoder._idle)
