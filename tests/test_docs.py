@@ -211,13 +211,36 @@ def test_readme_is_one_page():
     assert len(text.splitlines()) <= 200
 
 
+PLACES = "https://github.com/nbbpe/nbbpe/blob/main/", "https://raw.githubusercontent.com/nbbpe/nbbpe/main/"
+LINKS = {page: re.findall(r"\]\(([^)\s]+)\)", re.sub(r"(?ms)^```.*?^```$", "", text)) for page, text in TEXTS.items()}
+
+
 def test_links_of_the_readme_lead_somewhere_from_anywhere():
-    """They are absolute, for the page of a package index, and each file of the project that they name is there."""
-    for target in re.findall(r"\]\(([^)\s]+)\)", TEXTS["README.md"]):
+    """They are absolute, for the page of a package index."""
+    for target in LINKS["README.md"]:
         assert target.startswith("https://"), target
-        for place in "https://github.com/nbbpe/nbbpe/blob/main/", "https://raw.githubusercontent.com/nbbpe/nbbpe/main/":
-            if target.startswith(place):
-                assert (ROOT / target.removeprefix(place).partition("#")[0]).is_file(), target
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_links_lead_to_files_and_headings_that_are_there(page):
+    for target in LINKS[page]:
+        within, place = target, (ROOT / page).parent
+        for prefix in PLACES:
+            if target.startswith(prefix):
+                within, place = target.removeprefix(prefix), ROOT
+        if "://" in within or within == "benchmarks/report.md":  # which the site makes
+            continue
+        name, _, heading = within.partition("#")
+        path = (place / name if name else ROOT / page).resolve()
+        assert path.is_file(), target
+        assert not heading or heading in anchors(TEXTS[path.relative_to(ROOT).as_posix()]), target
+
+
+def anchors(text: str) -> set[str]:
+    """Those of the headings of a page, as GitHub and mkdocs name them."""
+    headings = re.findall(r"^#+ (.*?)(?: \{.*\})?$", re.sub(r"(?ms)^```.*?^```$", "", text), flags=re.MULTILINE)
+    words = {re.sub(r"[^\w\- ]", "", re.sub(r"\]\(.*?\)", "]", heading)).strip().lower() for heading in headings}
+    return {each.replace(" ", "-") for each in words}.union(re.findall(r"\{ #([\w-]+) \}", text))
 
 
 def test_readme_maps_every_module():
