@@ -38,10 +38,11 @@ class Block:
 
 
 def pages(root: Path) -> list[str]:
-    """All pages: the README, CONTRIBUTING, and all of docs/."""
+    """All pages: the README, CONTRIBUTING, the changelog, and all of docs/."""
     return [
         "README.md",
         "CONTRIBUTING.md",
+        "CHANGELOG.md",
         *sorted(path.relative_to(root).as_posix() for path in (root / "docs").rglob("*.md")),
     ]
 
