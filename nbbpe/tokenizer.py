@@ -506,7 +506,8 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
     ) -> Any:
         """The ids of an Arrow column of strings or binary, as an Arrow array of lists of `dtype`; nulls stay null.
 
-        data  : a column, table or stream of any library that speaks Arrow's C interface: pyarrow, polars, pandas, duckdb
+        data  : a column, table or stream of any library that speaks Arrow's C interface: pyarrow, polars, pandas, duckdb.
+            Strings may be of any of Arrow's kinds, such as large ones, views, dictionaries or runs
         field : of a table or a stream of record batches the column that holds the text
         allowed_special : as in `encode`: by default all special tokens in the text become their ids
         num_threads : as in `encode_batch`

@@ -53,6 +53,8 @@ class TokenizerDecoding:
     def decode_arrow(self, data: Any, errors: str = "replace") -> Any:
         """The text of each list of an Arrow column of lists of ids, as `encode_arrow` gives one; nulls stay null.
 
+        The lists may be of any of Arrow's kinds, such as lists of a fixed size or views.
+
         Returns a pyarrow.Array of large strings for an Array, else a ChunkedArray. `errors` says what to do with invalid
         UTF-8, as in bytes.decode. Raises ValueError for a column of another type, and for an id outside the vocabulary.
 

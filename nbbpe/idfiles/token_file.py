@@ -60,6 +60,8 @@ class TokenFile:
     vocab_size : int, one more than that tokenizer's highest id; None without a sidecar
     separator_ids : tuple of int, ascending
 
+    `data[i]` is an id, `data[a:b]` a view of some, and `np.asarray(data)` one of all: nothing is copied.
+
     It can be pickled and used in forked and spawned processes. Each process maps the file again, and raises ValueError if
     the file has changed. While it is open it keeps the old ids, even if the file is replaced.
 
