@@ -22,7 +22,7 @@ from .text.chunks import CutRules
 from .text.utf8 import Text
 from .tokenizer import Tokenizer
 
-Source = Path | Sequence[Path] | Iterator[Text] | ArrowData  # what `nbbpe.train` takes
+TextSource = Path | Sequence[Path] | Iterator[Text] | ArrowData  # what `nbbpe.train` takes
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def vocabulary_figures(tokenizer: Tokenizer, n_longest: int = 10) -> VocabularyF
 
 def encoded(
     tokenizer: Tokenizer,
-    source: Source | None = None,
+    source: TextSource | None = None,
     stage: str = "encode",
     progress: ProgressOption = None,
     *,
@@ -199,7 +199,7 @@ def _encoded(
 
 def text_figures(
     tokenizer: Tokenizer,
-    source: Source | None = None,
+    source: TextSource | None = None,
     n_most_frequent: int = 10,
     progress: ProgressOption = None,
     *,
@@ -233,7 +233,7 @@ def text_figures(
 
 
 def count_tokens(
-    tokenizer: Tokenizer, source: Source, field: str | None, on_error: str, allowed_special: Choice | None
+    tokenizer: Tokenizer, source: TextSource, field: str | None, on_error: str, allowed_special: Choice | None
 ) -> tuple[int, int]:
     """The number of tokens of a text, and of bytes, as in `text_figures`, without figures for each token of the vocabulary,
     which take longer than encoding a small text. The other arguments are those of `encoded`.
@@ -248,7 +248,7 @@ def count_tokens(
 
 
 def count_tokens_of_each(
-    tokenizer: Tokenizer, sources: Sequence[Source], field: str | None, on_error: str, allowed_special: Choice | None
+    tokenizer: Tokenizer, sources: Sequence[TextSource], field: str | None, on_error: str, allowed_special: Choice | None
 ) -> list[tuple[int, int]]:
     """As `count_tokens`, for several texts; if a field is given, some of them may be plain text.
 
