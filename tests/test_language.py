@@ -1,6 +1,6 @@
 """Phrases that had a clearer term, and may not come back (the terms are in CONTRIBUTING.md).
 
-Only what is settled is here: a phrase that is always wrong in this project, in the folders that were read for it.
+Only what is settled is here: a phrase that is always wrong in this project.
 """
 
 from __future__ import annotations
@@ -28,18 +28,7 @@ SAY = {
     r"white space": "whitespace",
     r"\bfore(?:told|tells?)\b": "predict",
 }
-FOLDERS = ["cli", "counting", "encoding", "formats", "idfiles", "model", "sources", "system", "text", "training"]
-FOLDERS += ["vocabulary", "words"]
-KERNELS = ["compiler", "encoding", "machine", "pieces", "records", "training"]
-TEXTS = [
-    *(ROOT / page for page in pages.pages(ROOT)),
-    *sorted((ROOT / "nbbpe").glob("*.py")),
-    *(
-        path
-        for folder in [*FOLDERS, *(f"kernels/{each}" for each in KERNELS)]
-        for path in sorted((ROOT / "nbbpe" / folder).glob("*.py"))
-    ),
-]
+TEXTS = [*(ROOT / page for page in pages.pages(ROOT)), *sorted((ROOT / "nbbpe").rglob("*.py"))]
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=[str(path.relative_to(ROOT)) for path in TEXTS])
