@@ -140,7 +140,10 @@ def _encode_to_stdout(tokenizer: Tokenizer, inputs: Sequence[str], form: str, op
 @tokenizer_option
 @pattern_option
 def decode(source: str, target: str, form: str | None, tokenizer: str, patterns: Sequence[str]) -> None:
-    """Turn the ids in the file IDS, or of stdin, back into text, byte for byte."""
+    """Turn the ids in the file IDS, or of stdin, back into text, byte for byte.
+
+    As text, ids are numbers with spaces, newlines or commas between them, also in brackets, as Python prints a list.
+    """
     decoder = read_with_pattern(tokenizer, patterns)
     if STDIN not in (source, target) and not is_device(target):
         check_not_read([source], target)
