@@ -339,6 +339,29 @@ def test_rows_tell_what_those_of_tokenizers_tell(folders, name):
                     found.missing  # noqa: B018
 
 
+@pytest.mark.parametrize("is_split", [False, True])
+def test_a_token_or_word_is_found_without_looking_at_all_of_them(folders, is_split):
+    class Counted(list):
+        n = 0
+
+        def __getitem__(self, key: Any) -> Any:
+            Counted.n += 1
+            return super().__getitem__(key)
+
+    ours, _ = both(folders["around"])
+    words = ["the", "cat", "sat"] * 200
+    row = ours(words if is_split else " ".join(words), is_split_into_words=is_split).encodings[0]
+    row.__dict__["_offsets"] = Counted(row.offsets)
+    if is_split:
+        row.__dict__["_word_ids"] = Counted(row.word_ids)
+        assert row.word_to_tokens(599)[1] == len(row) - 1
+        assert row.word_to_tokens(600) is None
+    else:
+        assert row.char_to_token(2000) is not None
+        assert row.char_to_token(10_000) is None
+    assert Counted.n < 100
+
+
 WORDS = [*BATCH[:8], "", " ", "  ", "the", " cat", "\u3000", "mat ", END, "\n", "<pad>"]
 
 

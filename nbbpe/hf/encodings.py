@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import functools
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any, TypeGuard
 
 from transformers import BatchEncoding
@@ -71,10 +73,13 @@ class RowEncoding:
         """The first token that has a character, or with words, a character with this number; None if none has it."""
         tokens = self._tokens_of(sequence_index) if _is_number(char_pos) else None
         if tokens is None or self._offsets is None:
-            found: int | None = self._asked("char_to_token", char_pos, sequence_index)
-            return found
+            asked: int | None = self._asked("char_to_token", char_pos, sequence_index)
+            return asked
         offsets = self._offsets
-        return next((i for i in tokens if offsets[i][0] <= char_pos < offsets[i][1]), None)
+        if self._encoded.batch.n_words is not None:  # each word begins at 0
+            return next((i for i in tokens if offsets[i][0] <= char_pos < offsets[i][1]), None)
+        found = bisect_right(offsets, char_pos, tokens.start, tokens.stop, key=itemgetter(1))
+        return found if found < tokens.stop and offsets[found][0] <= char_pos else None
 
     def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """The first word that has a character with this number; None if none has it."""
@@ -90,8 +95,9 @@ class RowEncoding:
         if tokens is None or self._word_ids is None:
             found: tuple[int, int] | None = self._asked("word_to_tokens", word_index, sequence_index)
             return found
-        places = [i for i in tokens if self._word_ids[i] == word_index]
-        return (places[0], places[-1] + 1) if places else None
+        words = self._word_ids
+        first, end = (find(words, word_index, tokens.start, tokens.stop) for find in (bisect_left, bisect_right))
+        return (first, end) if first < end else None
 
     def word_to_chars(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
         """Where the characters of the tokens of a word are; None if it has no token."""
@@ -106,13 +112,7 @@ class RowEncoding:
 
     def _tokens_of(self, sequence_index: int) -> range | None:
         """The tokens of a text; None if tokenizers must tell: for a text that is not in the row it looks at all tokens."""
-        n_texts = self._encoded.frame.n_texts or 0
-        if not _is_number(sequence_index) or sequence_index >= n_texts:
-            return None
-        numbers = self._sequence_ids
-        n = numbers.count(sequence_index)
-        first = numbers.index(sequence_index) if n else 0
-        return range(first, first + n)
+        return self._ranges[sequence_index] if _is_number(sequence_index) and sequence_index < len(self._ranges) else None
 
     def _is_token(self, value: object) -> bool:
         return _is_number(value) and value < len(self)
@@ -130,6 +130,17 @@ class RowEncoding:
     @lazy
     def _sequence_ids(self) -> Any:
         return self._encoded.of_row("sequence_ids", self._number)
+
+    @lazy
+    def _ranges(self) -> list[range]:
+        """The tokens of each text, without padding, which may have the number of a text."""
+        n_texts = self._encoded.frame.n_texts
+        if n_texts is None:
+            return []
+        numbers = [number if mask else None for number, mask in zip(self._sequence_ids, self.attention_mask, strict=True)]
+        counts = [numbers.count(i) for i in range(n_texts)]
+        firsts = [numbers.index(i) if n else 0 for i, n in enumerate(counts)]
+        return [range(first, first + n) for first, n in zip(firsts, counts, strict=True)]
 
     @lazy
     def _size(self) -> int:
