@@ -42,6 +42,7 @@ ROWS = {
     "transformers, pairs": "250 pairs of texts",
     "transformers, rows": "500 texts in rows of 128 ids",
     "transformers, words": "500 texts split into words, with the word of each id",
+    "transformers, whole": "500 texts, with the word of each id",
     "transformers, offsets": "500 texts with offsets",
     "transformers, decode": "500 texts decoded",
     "transformers, tokenize": "the tokens of a text of 2,000 characters",

@@ -17,6 +17,7 @@ CASES = {
     "pairs": ("encode 250 pairs of texts of 2,000 characters", "transformers, pairs", 10.0),
     "rows": (f"encode {TEXTS} in rows of 128 ids", "transformers, rows", 10.0),
     "words": (f"encode {TEXTS} split into words, with the word of each id", "transformers, words", 2.0),
+    "whole": (f"encode {TEXTS}, with the word of each id", "transformers, whole", 4.0),
     "offsets": (f"encode {TEXTS}, with offsets", "transformers, offsets", 2.0),
     "decode": ("decode the ids of 500 texts of 2,000 characters", "transformers, decode", 10.0),
     "tokenize": ("the tokens of a text of 2,000 characters", "transformers, tokenize", 5.0),

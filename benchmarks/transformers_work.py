@@ -34,6 +34,7 @@ CASES: dict[str, Call] = {
         batch, truncation=True, max_length=128, return_overflowing_tokens=True, return_length=True
     ),
     "words": lambda tokenizer, batch: _with_words(tokenizer([text.split() for text in batch], is_split_into_words=True)),
+    "whole": lambda tokenizer, batch: _with_words(tokenizer(batch)),
     "offsets": lambda tokenizer, batch: tokenizer(batch, return_offsets_mapping=True),
     "decode": lambda tokenizer, rows: tokenizer.batch_decode(rows, skip_special_tokens=True),
     "tokenize": lambda tokenizer, batch: tokenizer.tokenize(batch[0]),
@@ -76,7 +77,7 @@ def measure(case: str, path: str, vocabs: Path, folder: str) -> dict[str, dict[s
 
 
 def _with_words(result: Any) -> dict[str, Any]:
-    """The columns of a result, and the number of the word of each id: what labels of words are given to ids by."""
+    """The columns of a result, and the number of the word of each id: for labels of words, and masks of whole words."""
     return {**result, "word_ids": [result.word_ids(i) for i in range(len(result["input_ids"]))]}
 
 

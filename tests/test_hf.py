@@ -22,10 +22,13 @@ from test_docstrings import run
 from test_families import HARD
 
 import nbbpe
+from nbbpe.formats.dialects import translated
+from nbbpe.text.pattern import NAMED
 
 transformers = pytest.importorskip("transformers", reason="needs transformers")
 
 from nbbpe.hf import NbbpeTokenizerFast  # noqa: E402  (after it is known that transformers is there)
+from nbbpe.hf.encodings import RowEncoding  # noqa: E402
 
 END = texts.SPECIAL
 TEMPLATE = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}" + END + "{% endfor %}"
@@ -413,6 +416,117 @@ def check_words(found: Any, expected: Any) -> None:
                     assert asked[0] == asked[1], (told, number, sequence)
 
 
+def splits(name: str) -> list[Any]:
+    """The steps of a pre_tokenizer that splits by a named pattern."""
+    from tokenizers import Regex, pre_tokenizers
+
+    regexes = [Regex(translated(each, "regex", "Oniguruma")) for each in NAMED[name].regexes]
+    return [
+        *(pre_tokenizers.Split(each, "isolated") for each in regexes),
+        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+    ]
+
+
+# By name, the steps of a pre_tokenizer, and whether nbbpe numbers their words.
+STEPS: dict[str, tuple[Callable[[Any], list[Any]], bool]] = {
+    "gpt2": (lambda steps: [steps.ByteLevel(add_prefix_space=False)], True),
+    "space in front": (lambda steps: [steps.ByteLevel(add_prefix_space=True)], True),
+    "llama3": (lambda _: splits("llama3"), True),
+    "deepseek3": (lambda _: splits("deepseek3"), True),
+    "digits": (lambda steps: [steps.Digits(individual_digits=True), steps.ByteLevel(add_prefix_space=False)], True),
+    "digits of bytes": (lambda steps: [steps.ByteLevel(add_prefix_space=False), steps.Digits()], False),
+    "no regex": (lambda steps: [steps.ByteLevel(add_prefix_space=False, use_regex=False)], False),
+    "dropped": (lambda steps: [steps.Split(" ", "removed"), steps.ByteLevel(add_prefix_space=False)], False),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_words_of_whole_texts_are_those_of_tokenizers(folders, name):
+    from tokenizers import normalizers, pre_tokenizers
+
+    rng = random.Random(7)
+    parts = [
+        "the",
+        "The",
+        " ",
+        "  ",
+        "\n",
+        "\n\n",
+        "\t",
+        "é",
+        "e\u0301",
+        "日本語。",
+        "ไทย",
+        "🙂",
+        "\U0001f468\u200d\U0001f469",
+    ]
+    parts += [END, "<pad>", "<new>", "123", "4", "²", "½", "'s", "'LL", "\u3000", "<|end", "!", "...", "\x00", "\r\n"]
+    tokens = [transformers.AddedToken("<new>", lstrip=True), transformers.AddedToken("   ", normalized=True), "本"]
+    for normalizer in None, normalizers.NFC(), normalizers.Replace("the", "a  b"):
+        ours, theirs = both(folders[rng.choice(["plain", "around", "trims"])])
+        added = rng.sample(tokens, rng.randrange(4))
+        for each in ours, theirs:
+            each.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(STEPS[name][0](pre_tokenizers))
+            each.backend_tokenizer.normalizer = normalizer
+            each.add_tokens(copy.deepcopy(added))
+        for _ in range(12):
+            batch, others = (["".join(rng.choices(parts, k=rng.randrange(20))) for _ in range(4)] for _ in range(2))
+            options = {
+                "padding": rng.choice([False, True]),
+                "truncation": rng.choice([False, True]),
+                "max_length": rng.choice([7, 20]),
+                "return_overflowing_tokens": rng.choice([False, True]),
+                "split_special_tokens": rng.choice([False, False, True]),
+            }
+            results = check(ours, theirs, *rng.choice([(batch,), (batch, others), (batch[0],)]), **options)
+            if results is None:
+                continue
+            for row, other in zip(*(result.encodings for result in results), strict=True):
+                assert row.word_ids == other.word_ids
+                for told in "word_to_tokens", "char_to_word", "word_to_chars":
+                    for number in rng.sample(range(20), 3):
+                        assert getattr(row, told)(number) == getattr(other, told)(number), (told, number)
+            told_by_nbbpe = all(isinstance(row, RowEncoding) and row._word_ids is not None for row in results[0].encodings)
+            assert told_by_nbbpe == STEPS[name][1]
+
+
+@pytest.mark.parametrize("category", ["L", "N", "P", "S", "M"])
+def test_words_with_a_character_of_a_later_unicode_are_those_of_tokenizers(folders, category):
+    import regex
+    from tokenizers import Regex, normalizers
+
+    unknown = normalizers.Replace(Regex(r"\P{Cn}+"), "")
+    found = regex.findall(rf"\p{{{category}}}", unknown.normalize_str("".join(map(chr, range(0x80, 0x3400)))))
+    found += regex.findall(rf"\p{{{category}}}", unknown.normalize_str("".join(map(chr, range(0x10000, 0x1FFFF)))))
+    if not found:
+        pytest.skip(f"`regex` and tokenizers know the same characters of category {category}")
+    ours, theirs = both(folders["plain"])
+    for new in found[0], found[-1]:
+        for text in f"the{new} cat{new}s 1{new}1 !{new}! {new}", f"日本{new}":
+            assert ours([text, "the cat"]).word_ids() == theirs([text, "the cat"]).word_ids()
+    assert ours("日本 é")._encodings[0]._word_ids is not None
+
+
+def test_words_are_those_of_the_pre_tokenizer_that_split_the_texts(folders):
+    from tokenizers import pre_tokenizers
+
+    ours, theirs = both(folders["plain"])
+    results = [each("the cat 12") for each in (ours, theirs)]
+    ours.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(splits("llama3"))
+    ours("the cat")
+    ours.backend_tokenizer.pre_tokenizer = None
+    assert results[0].word_ids() == results[1].word_ids()
+
+
+def test_the_words_of_short_texts_are_left_to_tokenizers(folders, monkeypatch):
+    ours, theirs = both(folders["plain"])
+    monkeypatch.setattr("nbbpe.hf.applied._FEW_CHARACTERS", 128)
+    for text in "the cat", "the cat " * 40:
+        row, other = (each(text).encodings[0] for each in (ours, theirs))
+        assert row.word_ids == other.word_ids
+        assert (row._word_ids is None) == (len(text) < 128)
+
+
 @pytest.mark.parametrize(
     "texts", ["the", [["the"], "cat"], [["the"], [3]], [3], [["the", ["cat"]]], [["a", "\udc80"]], [[], []]]
 )
@@ -485,8 +599,12 @@ def test_plain_calls_never_reach_tokenizers(folders, monkeypatch):
     pair = ours("the", "cat")
     assert pair.token_to_chars(pair.char_to_token(0, 0, sequence_index=1)).start == 0
     assert ours(["the"], ["cat", "a"], is_split_into_words=True).word_ids()[-1] == 1
+    whole = ours(["the cat", "a mat on a mat"], ["the", "cat"], padding=True)
+    assert [number for number in whole.word_ids(1) if number is not None] == [0, 1, 2, 3, 4, 0]
+    assert whole.word_to_tokens(1, 1).start == whole.char_to_token(1, 2) == 2
+    assert whole.word_to_chars(1, 1) == (1, 5)
     with pytest.raises(AssertionError, match="tokenizers was asked"):
-        ours("the cat").word_ids()
+        whole.encodings[0].overflowing  # noqa: B018
 
 
 def test_many_rows_are_made_without_looking_through_them_again_and_again(folders):

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.encoding.merge_dropout import SHARE_BITS, dropout_scratch, encode_with_dropout, split_text
+from ..kernels.encoding.merge_dropout import SHARE_BITS, dropout_scratch, encode_with_dropout
 from ..kernels.pieces.pretokens import new_split_scratch
+from ..kernels.pieces.split_text import split_text
 from ..system.integers import check_integer
 from ..system.lazy import lazy
 from ..text.pattern import Pattern

@@ -87,26 +87,19 @@ class Encoded:
         return self.frame.numbers_of_texts(rows)
 
     def _numbers_of_words(self, cut: Cut, rows: Rows, ids: Rows) -> Rows | None:
-        if self._first_words is None:
+        words = self._words
+        if words is None:
             return None
-        found = [self._words(*place, self._first_words[i]) for i, place in zip(cut.numbers, cut.places, strict=True)]
-        return self.frame.put_value(found, None)
-
-    def _words(self, start: int, end: int, first_word: int) -> list[int]:
-        """The number of the word of each id from `start` to `end`, which are of one text.
-
-        first_word : the number of the first word of the text, in all words
-        """
-        first, last = np.searchsorted(self.starts, start, side="right") - 1, np.searchsorted(self.starts, end)
-        starts = np.array(self.starts[first : last + 1], dtype=np.int64)
-        counts = np.diff(starts.clip(start, end))
-        numbers: list[int] = np.repeat(np.arange(first, last) - first_word, counts).tolist()
-        return numbers
+        return self.frame.put_value([words[start:end].tolist() for start, end in cut.places], None)
 
     @lazy
-    def _first_words(self) -> list[int] | None:
-        """The number of the first word of each text in all words; None if texts are whole."""
-        return None if self.batch.n_words is None else np.cumsum([0, *self.batch.n_words]).tolist()
+    def _words(self) -> NDArray[np.int64] | None:
+        """The number of the word of each id in its text; None if tokenizers must tell."""
+        n_words = self.batch.n_words
+        if n_words is None:
+            return self.applied.words_in(self.batch.texts, self.ids, self.starts)
+        numbers = np.concatenate([np.empty(0, dtype=np.int64), *map(np.arange, n_words)])
+        return np.repeat(numbers, np.diff(self.starts))
 
     def _offsets(self, cut: Cut, rows: Rows, ids: Rows) -> Rows | None:
         if self._finder is None or self._found is None:

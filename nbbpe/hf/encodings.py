@@ -29,7 +29,7 @@ _COLUMNS = {
 class RowEncoding:
     """A row of a result, as the Encoding of tokenizers, made of what nbbpe encoded.
 
-    What is not known of it (words of whole texts, offsets in normalized or short ones, what overflows) is asked of
+    What is not known of it (words and offsets in short texts, offsets in normalized ones, what overflows) is asked of
     tokenizers, by `theirs`, which gives all rows of its result.
     """
 

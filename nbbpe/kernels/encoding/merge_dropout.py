@@ -20,7 +20,6 @@ from ..compiler.signature import int64, reads, uint8, uint64
 from ..machine.intrinsics import address_of, read_u64, write_u64
 from ..machine.large_pages import zeros
 from ..machine.splitmix import next_random
-from ..pieces.pretokens import begin_piece, pretoken_end
 from .merge_long import (
     before_row,
     check_length,
@@ -138,26 +137,3 @@ def encode_with_dropout(text, starts, merges, scratch, threshold, random, ids_at
             id_size,
         )
     return n_ids
-
-
-@kernel(reads(uint8[:]), int64, int64, reads(uint64[:]), int64[:], int64, int64[:])
-def split_text(text, start, end, pattern, split_scratch, begins, starts):
-    """Find the pretokens of a text by an automaton, without pieces, as a pretoken must be merged as a whole.
-
-    text          : uint8[* + PADDING], read    the text is text[:end]; its address must be the same in all calls
-    start, end    : where the next pretoken starts, and the end of the text
-    pattern       : PatternTables, read;  split_scratch : see `new_split_scratch`, modified
-    begins        : whether this is the first call for the text
-    starts        : int64[most + 1], filled     where each pretoken starts, and where the last one ends
-
-    Returns how many pretokens were found, `most` unless the text ends.
-    """
-    text_at, pattern_at, split_at = address_of(text), address_of(pattern), address_of(split_scratch)
-    if begins:
-        begin_piece(split_at, pattern_at)
-    n = 0
-    starts[0] = start
-    while n < starts.shape[0] - 1 and starts[n] < end:
-        starts[n + 1] = pretoken_end(text_at + starts[n], text_at + end, pattern_at, split_at) - text_at
-        n += 1
-    return n
