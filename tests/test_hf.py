@@ -249,9 +249,11 @@ def test_a_template_of_pairs_may_have_a_text_once_or_twice_or_not(folders, seque
             results = check(ours, theirs, *arguments, **options)
             if results is not None:
                 assert results[0].n_sequences == results[1].n_sequences
-                assert [row.sequence_ids for row in results[0].encodings] == [
-                    row.sequence_ids for row in results[1].encodings
-                ]
+                for row, other in zip(*(result.encodings for result in results), strict=True):
+                    assert row.sequence_ids == other.sequence_ids
+                    for told in "token_to_word", "token_to_chars", "char_to_word", "word_to_tokens":
+                        numbers = range(len(row))
+                        assert [getattr(row, told)(i) for i in numbers] == [getattr(other, told)(i) for i in numbers]
 
 
 def test_truncation_of_an_earlier_call_is_not_saved(folders, tmp_path):

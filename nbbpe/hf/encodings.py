@@ -65,8 +65,9 @@ class RowEncoding:
 
     def token_to_word(self, token_index: int) -> int | None:
         """The number of the word that has a token; None for a token around."""
-        numbers = self._word_ids if self._is_token(token_index) else None
-        found: int | None = self._asked("token_to_word", token_index) if numbers is None else numbers[token_index]
+        # tokenizers tells no word of a token that has no number of a text.
+        is_known = self._is_token(token_index) and self._sequence_ids is not None and self._word_ids is not None
+        found: int | None = self._word_ids[token_index] if is_known else self._asked("token_to_word", token_index)
         return found
 
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
@@ -134,11 +135,10 @@ class RowEncoding:
     @lazy
     def _ranges(self) -> list[range]:
         """The tokens of each text, without padding, which may have the number of a text."""
-        n_texts = self._encoded.frame.n_texts
-        if n_texts is None:
+        if self._sequence_ids is None:
             return []
         numbers = [number if mask else None for number, mask in zip(self._sequence_ids, self.attention_mask, strict=True)]
-        counts = [numbers.count(i) for i in range(n_texts)]
+        counts = [numbers.count(i) for i in range(self._encoded.frame.n_texts or 0)]
         firsts = [numbers.index(i) if n else 0 for i, n in enumerate(counts)]
         return [range(first, first + n) for first, n in zip(firsts, counts, strict=True)]
 
