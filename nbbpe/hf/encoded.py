@@ -84,6 +84,9 @@ class Encoded:
         return self.frame.put_value([[0] * len(row) for row in rows], 1)
 
     def _numbers_of_texts(self, cut: Cut, rows: Rows, ids: Rows) -> Rows | None:
+        # Where tokenizers before 0.23 numbers padding, it numbers no texts of a pair in the rows after its first one.
+        if self.batch.is_pair and any(cut.later) and self.applied.number_of_padding is not None:
+            return None
         return self.frame.numbers_of_texts(rows)
 
     def _numbers_of_words(self, cut: Cut, rows: Rows, ids: Rows) -> Rows | None:
