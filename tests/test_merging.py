@@ -573,6 +573,21 @@ def test_rare_pairs_are_entered_when_no_other_is_left(watched):
     assert floors[-1] == frequent
 
 
+@pytest.mark.parametrize(
+    ("limit", "floor_rises"),
+    [({"max_token_length": 7}, False), ({"rules": TokenRules(max_letters=3)}, False), ({"max_token_length": 8}, True)],
+    ids=str,
+)
+def test_all_pairs_are_entered_at_once_where_tokens_must_be_short(watched, limit, floor_rises):
+    """As these run out, the pairs of the last merges are much rarer than those before, and no floor can be guessed."""
+    source = random.Random(17)
+    words = words_from_dict({bytes(source.choices(b"abcdefghijkl", k=9)): 100_000 // n for n in range(1, 400)})
+    floors = []
+    with watched(merge_loop.merge_batch, lambda *call: floors.append(int(call[5].state[merge_loop.FLOOR]))):
+        assert len(learn_merges(words, 600, LearningOptions(**limit))) == 600 - 256
+    assert any(floors) == floor_rises
+
+
 def test_scratch_fits_the_longest_list_and_shrinks_with_it(sizes, watched):
     source = random.Random(12)
     words = words_from_dict({bytes(source.choices(b"aab", k=30)): 1 for _ in range(20)} | {b"c" * 2000: 1})

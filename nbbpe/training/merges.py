@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..counting.word_counts import WordCounts
 from ..kernels.compiler.beside import compile_beside
-from ..kernels.training import bucket_queue, linked_words, merge_loop, pair_table, parity_loop
+from ..kernels.training import bucket_queue, linked_words, merge_loop, pair_table, parity_loop, token_limits
 from ..model.byte_alphabet import byte_order
 from .first_pairs import pairs_of_bytes, pairs_of_linked, pairs_of_symbols
 from .growing_arrays import with_pairs, with_room
@@ -23,6 +23,9 @@ from .token_rules import TokenFilter
 BATCH_BUDGET = 1_000_000
 _PAIR_BYTES = 56  # of a pair in the table, its slots and in the queue
 _TOKEN_BYTES = 64  # of a token: its merge, its bytes, its order
+# In bytes or letters. If no token may be as long, the pairs that may be merged run out, and the floor of merge_loop.py is
+# too high at the end: with limits of 2 to 6, it was so for some sizes of the vocabulary with each text that was tried.
+_LONG_TOKEN = 8
 
 
 def _tie_rule(tie_break: str, n_tokens: int, start: Start | None = None) -> bucket_queue.TieRule:
@@ -179,6 +182,8 @@ def learn_merges(
     ties = _tie_rule(options.tie_break, n_tokens, start)
     token_filter = TokenFilter(options.rules, () if start is None else start.tokens)
     limits = token_filter.limits(options.max_token_length)
+    if limits.numbers[[token_limits.MOST_BYTES, token_limits.MOST_LETTERS]].min() < _LONG_TOKEN:
+        tokens.state[merge_loop.FLOOR_RISES] = 0
     min_count = min(options.least_count, 2**63 - 1)
     queue: _Queue | ParityQueues = _Queue()
     merge = merge_loop.merge_batch

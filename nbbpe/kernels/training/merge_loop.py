@@ -61,7 +61,7 @@ class Tokens(NamedTuple):
     new_pairs : int64[2 * n_tokens, 4]    scratch: the pairs of the new token, by number
     state     : int64[7]              tokens so far, bytes included; capacity wanted after a NEED_*; tokens at the start;
                                       the pair that was asked about last, and the answer; the floor, and whether it rises
-                                      (0 and 0 after NEED_RARE)
+                                      (0 and 0 after NEED_RARE, and where tokens must be short)
     """
 
     merges: NDArray[np.int32]
@@ -306,8 +306,8 @@ def likely_last_count(count, n_merges, n_wanted):
     `count` times.
 
     In text, the counts of merges fall more slowly than with the square of their number, whatever the language, the size of
-    the text or of the vocabulary. It may be too much where all that is left is much rarer, as in texts that were copied
-    with small changes.
+    the text or of the vocabulary, unless tokens must be short. It may be too much where all that is left is much rarer, as
+    in texts that were copied with small changes.
     """
     part = n_merges / n_wanted
     return np.int64(0.75 * count * part * part)
