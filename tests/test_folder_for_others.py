@@ -205,6 +205,12 @@ def test_folders_that_save_pretrained_made_are_gone_after_an_error(small, tmp_pa
     assert os.listdir(tmp_path) == ["there"]
 
 
+def test_no_folder_stays_of_several_of_which_one_cannot_be_made(small, tmp_path):
+    with pytest.raises(OSError, match="name too long"):
+        small.save_pretrained(tmp_path / "new" / "model" / ("x" * 300))
+    assert os.listdir(tmp_path) == []
+
+
 def test_save_and_save_pretrained_share_a_folder(folder):
     """In any order, and with other tokenizers: both libraries read the one that came last."""
     first, second = trained(), trained("cl100k")

@@ -96,11 +96,11 @@ def made_folder(folder: str) -> Iterator[None]:
     if not os.path.isdir(path):
         raise NotADirectoryError(f"{path!r} is not a folder; give one to write the tokenizer's files to")
     try:
-        os.makedirs(folder, exist_ok=True)
-    except PermissionError as error:  # in the words of an atomic write
-        parent = os.path.dirname(os.path.abspath(error.filename))
-        raise PermissionError(error.errno, f"cannot write to the folder: {error.strerror}", parent) from None
-    try:
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except PermissionError as error:  # in the words of an atomic write
+            parent = os.path.dirname(os.path.abspath(error.filename))
+            raise PermissionError(error.errno, f"cannot write to the folder: {error.strerror}", parent) from None
         yield
     except BaseException:
         for path in missing:
