@@ -7,6 +7,7 @@ import ctypes
 import itertools
 import math
 import random
+import weakref
 from collections import Counter
 
 import guard_pages
@@ -571,6 +572,21 @@ def test_rare_pairs_are_entered_when_no_other_is_left(watched):
         assert learned(words, 370, min_frequency=frequent) == naive.train(words, 370, min_frequency=frequent)[0]
     assert statuses[merge_loop.NEED_RARE] == 1
     assert floors[-1] == frequent
+
+
+def test_the_memory_of_a_table_is_free_when_rare_pairs_are_entered_into_another(watched, monkeypatch):
+    tables: list[weakref.ref] = []
+    were_alive = []
+    enter = merges.pairs_of_linked
+
+    def entered_again(*arguments):
+        were_alive.append(any(table() is not None for table in tables))
+        return enter(*arguments)
+
+    monkeypatch.setattr(merges, "pairs_of_linked", entered_again)
+    with watched(merge_loop.merge_batch, lambda status, linked, table, *_: tables.append(weakref.ref(table.occurrences))):
+        assert learned({b"ab": 1000, b"cd": 900, b"ef": 1, b"gh": 1}, 260)
+    assert were_alive == [False]
 
 
 @pytest.mark.parametrize(
