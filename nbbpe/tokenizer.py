@@ -23,6 +23,7 @@ from .encoding.special_choice import ALL, NONE, Choice, Chosen, allowed_in, chec
 from .encoding.tokens import Tokens, show
 from .model.model import Merge, Model, Vocab
 from .model.post_processor import Templates, read_templates
+from .names_elsewhere import NamesElsewhere
 from .system.integers import check_integer
 from .system.lazy import lazy, method_on_use
 from .text.byte_source import Source, as_source, bytes_left
@@ -49,7 +50,7 @@ _MAX_UINT16_VOCAB = 1 << 16
 _MAX_CHOICES = 100  # of special tokens that are cached: callers that make a set for each text mostly choose the same few
 
 
-class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, TiktokenNames):
+class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, TiktokenNames, NamesElsewhere):
     """A byte-level BPE tokenizer.
 
     Parameters
@@ -94,16 +95,6 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
     ) -> None:
         self._max_pieces = min(check_integer("max_pieces", max_pieces, 0), _NO_LIMIT)
         self._model = Model.checked(vocab, merges, special_tokens, pattern, normalizer)
-
-    if not TYPE_CHECKING:  # to a type checker, a class with __getattr__ has all names
-
-        def __getattr__(self, name: str) -> Any:
-            """Say what a name of another library is called here."""
-            from .names_elsewhere import OF_TOKENIZER
-
-            if name in OF_TOKENIZER:
-                raise AttributeError(f"a Tokenizer has no {name!r}; use {OF_TOKENIZER[name]}")
-            return super().__getattribute__(name)  # which raises the usual error, or that of a property
 
     # What it is
 

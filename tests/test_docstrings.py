@@ -35,7 +35,7 @@ def public() -> Iterator[tuple[str, Any, Any]]:
         yield name, found, None
         if inspect.isclass(found):
             for attribute in dir(found):
-                function = getattr(inspect.getattr_static(found, attribute), "__func__", getattr(found, attribute))
+                function = getattr(inspect.getattr_static(found, attribute), "__func__", getattr(found, attribute, None))
                 if not attribute.startswith("_") and inspect.isfunction(function) and attribute != "encode_part":
                     yield f"{name}.{attribute}", function, found
     for module in nbbpe.arrow_functions, nbbpe.inspection, nbbpe.njit, nbbpe.tiktoken:

@@ -501,15 +501,21 @@ def test_older_files_of_transformers_do_not_win_over_new_ones(small, tmp_path):
 
 def test_a_name_of_another_library_says_what_it_is_called_here(small):
     for name in names_elsewhere.OF_TOKENIZER:
-        with pytest.raises(AttributeError, match=f"a Tokenizer has no '{name}'; use "):
-            getattr(small, name)
-        assert not hasattr(nbbpe.Tokenizer, name)
+        for asked in small, nbbpe.Tokenizer:  # the class, as for from_file and from_pretrained
+            with pytest.raises(AttributeError, match=f"a Tokenizer has no '{name}'; use "):
+                getattr(asked, name)
+        assert name not in dir(small)
     for name in names_elsewhere.OF_MODULE:
         with pytest.raises(AttributeError, match=f"no attribute '{name}'; use nbbpe"):
             getattr(nbbpe, name)
     with pytest.raises(AttributeError, match=r"^'Tokenizer' object has no attribute 'encod'$") as raised:
         small.encod  # noqa: B018
     assert raised.value.name == "encod"  # by which Python suggests a name
+
+
+def test_a_tokenizer_has_no_getattr_which_would_slow_down_all_calls():
+    """Python looks up the names of such an object in more time."""
+    assert not any("__getattr__" in vars(each) for each in nbbpe.Tokenizer.__mro__)
 
 
 def test_what_names_of_other_libraries_are_said_to_be_called_here_is_there(small):
