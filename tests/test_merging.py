@@ -388,6 +388,9 @@ def test_lists_of_new_pairs_lie_where_those_of_merged_ones_were(watched):
     with watched(merge_loop.merge_batch, lambda status, linked, table, *_: tables.append(table)):
         assert len(learn_merges(words, 3000)) == 3000 - 256
     assert tables[-1].state[pair_table.N_OCCURRENCES] < 1.6 * words.starts[-1]
+    with watched(merge_loop.merge_batch, lambda _, linked, table, *rest: tables.append(table)):
+        learned({b"abc": 1}, 257)
+    assert tables[-1].state[pair_table.N_OCCURRENCES] == 2  # a list that just fits
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
@@ -619,6 +622,24 @@ def test_scratch_fits_the_longest_list_and_shrinks_with_it(sizes, watched):
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[0] == 2 * 1999
     assert lengths[-1] < 1000
+
+
+def test_scratch_fits_lists_of_pairs_that_are_entered_again(sizes, watched):
+    # "abc" is not entered where "ab" is merged, and its list is longer than all others once "bc" is merged, too.
+    words = {b"xy": 10**6}
+    for first, end in (b"ab", b"bc"), (b"AB", b"BC"):
+        words |= {first: 9 * 10**5, end: 8 * 10**5}
+        words |= {bytes([130 + i]) + first + end[1:] + bytes([190 + i]): 1 for i in range(60)}
+    statuses: Counter[int] = Counter()
+
+    def look(status, linked, table, queue, ties, tokens, found, *rest):
+        statuses[status] += 1
+        assert len(found) >= 2 * table.lengths[: table.state[pair_table.N_PAIRS]].max()
+
+    sizes(budget=1)
+    with watched(merge_loop.merge_batch, look):
+        assert learned(words, 263) == naive.train(words, 263)[0]
+    assert statuses[merge_loop.NEED_RARE] == 1
 
 
 def test_all_lists_are_measured_after_much_work_and_not_after_each_question(watched, monkeypatch):
