@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import itertools
 import json
 import os
 import pickle
@@ -182,6 +183,9 @@ def test_every_option_gives_what_transformers_gives(folders, name):
         ("the", ""),
         (["the"], [""]),
         ("the", others),
+        (["a", "b", "c"], ["d"]),
+        ([("a", "b", "c")],),
+        ([("a", "b"), ("c",)],),
     ]:
         check(ours, theirs, *arguments)
     check(ours, theirs, BATCH)
@@ -193,6 +197,20 @@ def test_every_option_gives_what_transformers_gives(folders, name):
         for adds in False, True:
             rows = {"truncation": True, "max_length": 12, "return_overflowing_tokens": True, "return_token_type_ids": True}
             check(ours, theirs, "the cat " * 9, "a mat " * 9, add_special_tokens=adds, **rows)
+
+
+@pytest.mark.parametrize("name", ["around", "types", "roberta"])
+def test_lengths_that_leave_little_room_give_what_transformers_gives(folders, name):
+    ours, theirs = both(folders[name])
+    calls = ("",), ("a",), ("the cat",), ("a", "a"), ("a", "the cat"), ("the cat", "a"), ("the cat", "")
+    for side, adds, truncation, length, stride in itertools.product(
+        ("left", "right"), (True, False), (True, "only_first", "only_second"), range(6), range(3)
+    ):
+        ours.truncation_side = theirs.truncation_side = side
+        options = {"add_special_tokens": adds, "truncation": truncation, "max_length": length, "stride": stride}
+        for arguments in calls:
+            check(ours, theirs, *arguments, **options)
+            check(ours, theirs, *arguments, **options, return_overflowing_tokens=True)
 
 
 def test_invalid_padding_is_refused_as_by_transformers(folders):
@@ -600,6 +618,7 @@ def test_plain_calls_never_reach_tokenizers(folders, monkeypatch):
     assert words.char_to_word(0, 0) == words.token_to_word(0, 1) == words.token_to_sequence(0, 1) == 0
     pair = ours("the", "cat")
     assert pair.token_to_chars(pair.char_to_token(0, 0, sequence_index=1)).start == 0
+    ours([[], ["the", "cat"]], is_split_into_words=True)
     assert ours(["the"], ["cat", "a"], is_split_into_words=True).word_ids()[-1] == 1
     whole = ours(["the cat", "a mat on a mat"], ["the", "cat"], padding=True)
     assert [number for number in whole.word_ids(1) if number is not None] == [0, 1, 2, 3, 4, 0]

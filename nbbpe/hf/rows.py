@@ -194,10 +194,10 @@ class Cut(NamedTuple):
             options.get("return_overflowing_tokens"),
             options.get("stride", 0),
         )
-        # tokenizers refuses what leaves no room for text, and a stride that does not fit.
-        if strategy not in _TRUNCATION or not (_is_size(most) and _is_size(stride)) or most <= frame.n_ids:
+        # tokenizers cuts nothing where not even the ids around fit, and refuses a stride that does not fit.
+        if strategy not in _TRUNCATION or not (_is_size(most) and _is_size(stride)) or most < frame.n_ids:
             return None
-        if stride and stride >= most - max(frame.n_usual, frame.n_ids):
+        if stride and stride > most - frame.n_usual:
             return None
         counts = [end - start for start, end in places]
         kept = _kept(counts, most - frame.n_ids, frame.is_pair, strategy)
