@@ -920,3 +920,15 @@ def test_what_goes_on_after_an_interruption_keeps_its_memory(small, sizes, monke
     kept = [cell.cell_contents for cell in call.__closure__]
     spans = [(array.ctypes.data, array.nbytes) for array in kept if isinstance(array, np.ndarray)]
     assert all(any(start <= address < start + n for start, n in spans) for address in addresses)
+
+
+@pytest.mark.parametrize(("blank", "n"), [("\u00a0", 1), ("\u3000", 1), ("\u3000", 2)])
+@pytest.mark.parametrize("length", [64, 128])
+def test_a_character_broken_off_before_a_special_token_is_not_completed_by_another_pieces_bytes(blank, n, length):
+    # A piece is split in a buffer to which it was copied 64 bytes at a time, after other pieces. Its spaces are one
+    # pretoken with a blank after them, and two with a character that is none.
+    vocab = BYTES | {256: b"  ", 257: b"   "}
+    tokenizer = nbbpe.Tokenizer(vocab, [(b" ", b" "), (b"  ", b" ")], [texts.SPECIAL], "gpt2")
+    spaces = b" " * (length - n)
+    data = texts.SPECIAL.encode().join([spaces + blank.encode() + b"a", spaces + blank.encode()[:n], b""])
+    assert tokenizer.encode(data) == expected(tokenizer, data)
