@@ -246,7 +246,7 @@ def assert_same(ours: nbbpe.Tokenizer, theirs: Any, strings: list[str]) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore:.* contains NUL bytes")
 def test_a_family_gives_equal_ids_in_every_way_of_encoding(family, shared, tmp_path, sizes):
-    sizes(for_workers=100)
+    sizes(for_workers=100, chunk=1000)
     ours, theirs = family
     strings = [*HARD, *random_texts(2, examples(50, 100)), *real_texts(shared, examples(1000, 2500))]
     assert_same(ours, theirs, strings)
