@@ -234,12 +234,25 @@ def test_an_executor_writes_the_file_that_workers_write(text, tmp_path, name, re
         n_ids = tok.encode_file(source, tmp_path / "own" / name, **options)
     executor = Here()
     with pytest.warns(UserWarning, match="50 malformed records were skipped"):
-        assert tok.encode_file(source, tmp_path / "theirs" / name, executor=executor, resume=resume, **options) == n_ids
+        # The number of nbbpe's own workers says nothing of those of an executor.
+        n_theirs = tok.encode_file(source, tmp_path / "theirs" / name, 1, executor=executor, resume=resume, **options)
+    assert n_theirs == n_ids
     assert executor.n_tasks > 10
     found = sorted(os.listdir(tmp_path / "theirs"))
     assert found == sorted(os.listdir(tmp_path / "own"))
     for each in found:
         assert (tmp_path / "theirs" / each).read_bytes() == (tmp_path / "own" / each).read_bytes()
+
+
+@pytest.mark.parametrize("name", ["ids.bin", "ids.npy"])
+def test_an_executor_writes_files_for_which_no_workers_pay(text, tmp_path, name):
+    (tmp_path / "b.txt").write_text("the cat")
+    tok = nbbpe.train(text, 300, SPECIALS)
+    source = [text, tmp_path / "b.txt", text]
+    executor = Here()
+    assert tok.encode_file(source, tmp_path / name, executor=executor) == tok.encode_file(source, tmp_path / f"own_{name}")
+    assert executor.n_tasks == 3
+    assert (tmp_path / name).read_bytes() == (tmp_path / f"own_{name}").read_bytes()
 
 
 def test_a_pool_of_processes_encodes_and_its_errors_leave_nothing(text, tmp_path, sizes):
