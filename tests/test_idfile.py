@@ -350,6 +350,19 @@ def test_a_file_of_ends_that_does_not_belong_to_the_ids_is_an_error(records, sma
         _ = file.document_starts
 
 
+@pytest.mark.parametrize("n", [1, 2, 9])
+@pytest.mark.parametrize("report", [1, 20, 1 << 20])
+def test_ends_are_kept_whether_some_were_written_before_the_last_ones_or_not(small, tmp_path, sizes, n, report):
+    sizes(report=report, batch=1, window=30)
+    records = ["the cat"] * (n - 1) + ["a mat"]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in records))
+    small.encode_file(documents=records, output_path=tmp_path / "one.bin")
+    small.encode_file([tmp_path / "a.jsonl"] * 3, tmp_path / "more.bin", workers=1)
+    for name, n_times in ("one.bin", 1), ("more.bin", 3):
+        file = nbbpe.TokenFile(tmp_path / name, small, verify=True)
+        assert [small.decode(document) for document in file.documents()] == records * n_times
+
+
 def test_a_file_that_is_not_ours_is_not_replaced_by_ends(small, records, source):
     ends = Path(f"{records}.ends")
     os.remove(f"{records}.json")
@@ -721,6 +734,7 @@ def test_ends_are_those_of_the_ids_that_are_open(records, small):
         ({"dtype": "float32"}, "dtype must be uint16 or uint32, and is 'float32'"),
         ({"dtype": ["uint16"]}, "dtype must be uint16 or uint32"),
         ({"n_ids": -1}, "n_ids must be an integer from 0 up, and is -1"),
+        ({"n_ids": 2**63}, "n_ids must be an integer from 0 up, and is 9223372036854775808"),
         ({"n_ids": 1.5}, "n_ids must be an integer"),
         ({"n_ids": True}, "n_ids must be an integer"),
         ({"vocab_size": None}, "vocab_size must be an integer"),
