@@ -275,5 +275,7 @@ def test_plain_text_beside_records_has_its_special_tokens(small, tmp_path):
     small.encode_file([tmp_path / "a.txt", tmp_path / "a.jsonl"], tmp_path / "ids.bin", separator=texts.SPECIAL)
     wanted = [*small.encode(text), end, *small.encode_ordinary(text), end]
     assert nbbpe.TokenFile(tmp_path / "ids.bin", small).ids.tolist() == wanted
+    small.encode_file([tmp_path / "a.txt", tmp_path / "a.jsonl"], tmp_path / "ids.bin")
+    assert json.loads((tmp_path / "ids.bin.json").read_text())["separator_ids"] == [end]
     small.encode_file(tmp_path / "a.txt", tmp_path / "ids.bin", allowed_special=())
     assert nbbpe.TokenFile(tmp_path / "ids.bin", small).ids.tolist() == small.encode_ordinary(text)
