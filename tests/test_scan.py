@@ -127,6 +127,16 @@ def test_rules_that_need_a_character_outside_ascii_hold_across_blocks():
             assert marked(data, pattern) == expected_marks(data, pattern), (n, last, first)
 
 
+@pytest.mark.parametrize("character", "éβ中𐐀")
+def test_the_rest_of_a_character_is_not_a_third_one(character):
+    pattern = Pattern(None, r"\p{P}\p{L}(?!\p{L})|\p{P}|\p{L}+|\s")  # "!a" is cut before a letter only
+    assert 1 in expected_of_three(b"!ab" + bytes(BLOCK), pattern)
+    for n in ALIGNMENTS:
+        data = ("x" * n + f"!{character} !{character}{character} !x{character}" + " y" * BLOCK).encode()
+        assert marked(data, pattern) == expected_marks(data, pattern), n
+        assert n + 1 not in expected_marks(data, pattern)
+
+
 @pytest.mark.parametrize("character", ["é", "٣", "中", "\u0301", "\u3000", "\xa0", "😀", "\U0001d41a", "\U0001d400"])
 def test_a_character_across_the_edge_of_a_block_is_one_character(character):
     pattern = NAMED["gpt2"]
