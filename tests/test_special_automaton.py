@@ -91,6 +91,27 @@ def test_what_starts_before_a_place_is_found_up_to_the_end_of_the_text():
         assert list(map(tuple, found[:, :2].tolist())) == [(start + a, start + b) for a, b, _ in wanted if start + a < stop]
 
 
+def test_a_search_goes_on_behind_a_token_that_ends_after_the_place():
+    for tokens, source in random_cases(300):
+        data = text_of(tokens, source)
+        text, specials = utf8.padded(data), new_special_tokens(tokens)
+        breaks = np.empty((len(data), 3), dtype=np.int64)
+        found, position = [], 0
+        for stop in *sorted(source.choices(range(len(data) + 1), k=5)), len(data):
+            n, position = find_specials(text.ctypes.data, position, len(data), max(stop, position), specials, breaks, False)
+            assert position >= stop
+            found += [(start, end) for start, end, _ in breaks[:n].tolist()]
+        assert found == [row[:2] for row in naive.find_specials(data, tokens)], (data, tokens)
+
+
+def test_tokens_may_end_with_any_byte():
+    tokens = [bytes([byte]) for byte in range(256)]
+    data = bytes(range(256)) * 2
+    for some in tokens, tokens[::2], tokens[1:], tokens[:255]:
+        found = special_search.find_breaks(utf8.padded(data), 0, len(data), len(data), new_special_tokens(some))
+        assert [data[start:end] for start, end, _ in found.tolist()] == some * 2
+
+
 def test_where_there_is_no_room_nothing_is_found_and_nothing_is_lost(monkeypatch):
     specials = new_special_tokens([b"a", b"aab"], [1, 2])
     text = utf8.padded(b"a" * 200)
