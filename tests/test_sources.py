@@ -1011,6 +1011,16 @@ def test_an_array_is_read_as_json_reads_it_wherever_a_block_ends(small, tmp_path
             with pytest.raises(ValueError, match=r"a\.json': more follows after the end of the array"):
                 small.encode_file(path, tmp_path / "ids.bin")
             assert os.listdir(tmp_path) == ["a.json"]
+        for text, message in (
+            ('[{"text": "the cat"} , ]', r", record 1 \(from 0\): this is not JSON"),
+            ('{\n"text": "the cat"}', " must be a JSON array of records, or JSON lines"),
+        ):
+            path.write_text(text)
+            with pytest.raises(ValueError, match=rf"a\.json'{message}"):
+                small.encode_file(path, tmp_path / "ids.bin")
+        for text in '[{"text": "the cat"}]', '{"text": "the cat"}':
+            path.write_text("\ufeff" + text, encoding="utf-8")
+            assert documents_of(path) == [b"the cat"]
 
 
 def test_an_array_that_is_broken_is_told_before_the_rest_is_read(small, tmp_path, sizes):
