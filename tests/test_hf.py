@@ -673,6 +673,25 @@ def test_added_tokens_are_found(folders, tmp_path):
         ours = NbbpeTokenizerFast.from_pretrained(str(tmp_path / "saved"))
 
 
+def test_offsets_of_tokens_with_spaces_at_either_end(tmp_path):
+    tokens = [b"a ", b"  ", b" a", b" a ", b"   ", b" \xc3", b"a  "]
+    vocab = {byte: bytes([byte]) for byte in range(256)} | dict(enumerate(tokens, 256))
+    merges = [(b"a", b" "), (b" ", b" "), (b" ", b"a"), (b" ", b"a "), (b"  ", b" "), (b" ", b"\xc3"), (b"a ", b" ")]
+    nbbpe.Tokenizer(vocab, merges, pattern=None).save_pretrained(tmp_path)
+    for adds, trims in itertools.product((False, True), repeat=2):
+        document = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
+        document["post_processor"] = {
+            "type": "ByteLevel",
+            "add_prefix_space": adds,
+            "trim_offsets": trims,
+            "use_regex": True,
+        }
+        (tmp_path / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
+        ours, theirs = both(str(tmp_path))
+        found = ["".join(letters) for n in range(6) for letters in itertools.product("a é", repeat=n)]
+        check(ours, theirs, found, return_offsets_mapping=True)
+
+
 @pytest.mark.parametrize("name", ["plain", "trims"])
 @pytest.mark.parametrize("is_normalized", [False, True])
 def test_offsets_of_a_token_that_takes_whitespace(folders, name, is_normalized):

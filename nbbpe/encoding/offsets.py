@@ -121,11 +121,11 @@ class OffsetFinder:
 def _trimmed(
     starts: NDArray[np.int64], ends: NDArray[np.int64], spaces: _Spaces, ids: NDArray[np.int64], keeps: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The offsets without the spaces of each token, by the steps of tokenizers.
+    """The offsets without the spaces of each token, as those of tokenizers.
 
     keeps : whether a token keeps a single space, as if it had been put there
     """
     leading, trailing = spaces.leading[ids], spaces.trailing[ids]
     leading[(leading == 1) & keeps] = 0
-    starts = np.minimum(starts + leading, ends)
-    return starts, np.where(ends >= trailing, np.maximum(ends - trailing, starts), ends)
+    starts = starts + leading
+    return starts, np.maximum(ends - trailing, starts)
