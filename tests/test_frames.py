@@ -106,6 +106,7 @@ def test_the_window_of_a_frame_is_read_off_its_header():
     for frame, is_known in (
         (by_hand(0, window=15 << 3), True),  # 32 MB
         (by_hand(0, window=15 << 3 | 1), False),
+        (by_hand(0, window=15 << 3 | 4), False),
         (by_hand(0, window=14 << 3 | 7), True),
         (by_hand(0x20 | 2 << 6, size=32 * mega), True),  # of one segment
         (by_hand(0x20 | 2 << 6, size=32 * mega + 1), False),
@@ -152,6 +153,15 @@ def test_members_that_say_how_long_they_are_are_found(pieces):
     after = [Frame(starts[-1], None)] if wanted else []
     assert found(b"".join([*members, other, *members]), ".gz") == wanted + after
     assert found(b"".join([*members, b"\0\0", *members]), ".gz") == wanted
+
+
+def test_a_member_with_another_extra_field_says_nothing_of_its_length():
+    member = frames.frame(b"the cat", ".gz")
+    assert found(member * 2, ".gz") == [Frame(0, len(member)), Frame(len(member), 2 * len(member))]
+    for at in range(10, 16):  # the length of the field, its name, and the length of what is in it
+        other = bytearray(member * 2)
+        other[at] ^= 1
+        assert found(bytes(other), ".gz") == []
 
 
 def test_frames_that_need_much_memory_or_are_very_long_end_the_search(sizes):
