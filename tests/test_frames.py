@@ -465,6 +465,9 @@ def test_a_part_ends_only_at_the_frame_that_it_was_to_end_at(tmp_path, compressi
     for end, skip in (len(first) - 1, 3), (len(first) + 1, 3), (len(first), 7):
         with pytest.raises(OSError, match=f"at byte {end:,} is not the frame that its headers lead to"):
             text(0, end, 0, skip)
+    path.write_bytes(first + second + b"no frame")  # which another part may come to
+    assert text(0, len(first), 0, 3) == b"firstsec"
+    assert text(0, len(first), 5, 0) == b""
 
 
 def test_what_becomes_very_long_is_decompressed_block_by_block(tmp_path):
