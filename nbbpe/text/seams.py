@@ -82,8 +82,5 @@ def _harm_of(automaton: Automaton, letters: set[int]) -> tuple[set[int], set[int
         if kept <= keep:
             break
         keep |= kept
-    clean = others - harm - keep
-    if leads_to_harm(after(alive, clean) | {START}, letters | keep):
-        return None
     # Characters of these classes that are not seam letters keep harm as these do.
     return harm, keep | letters if harm else keep
