@@ -17,7 +17,7 @@ import nbbpe
 from nbbpe.counting import gathering
 from nbbpe.counting.counters import WordRules
 from nbbpe.counting.parallel_counting import count_files
-from nbbpe.counting.sorted_runs import n_bytes_of
+from nbbpe.counting.sorted_runs import RunFolder, n_bytes_of
 from nbbpe.counting.word_counts import corpus_fingerprint, words_from_dict
 from nbbpe.counting.word_table import WordTable, add_up
 from nbbpe.sources import find_inputs
@@ -189,6 +189,17 @@ def test_words_are_added_up_by_sorting_where_a_table_of_them_would_be_too_large(
         (words,) = gathered.finish().sorted_batches()
         assert (words.counts.tolist(), tables) == ([7, 2] if n_parts == 2 else [3, 2], wanted)
         tables.clear()
+
+
+def test_the_sum_of_counts_may_be_as_large_as_a_count_and_no_larger(tmp_path):
+    most = gathering.MOST_COUNT
+    run = RunFolder(str(tmp_path)).write([words_from_dict({b"a": most // 7})])
+    gathered = gathering.Gathering(gathering.Limit())
+    assert most % 7 == 0
+    gathered.add_run(run, 6)
+    gathered.add(words_from_dict({b"a": most // 7}))
+    with pytest.raises(OverflowError, match="add up to 9,223,372,036,854,775,808 so far"):
+        gathered.add(words_from_dict({b"a": 1}))
 
 
 def test_a_table_is_freed_as_soon_as_its_words_are_taken(tmp_path):
