@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 _MANY = 500  # objects; Python looks at new ones when there are 700
+_NOT_PAUSED = nullcontext()
 
 
 @contextmanager
@@ -26,4 +27,4 @@ def paused_collector() -> Iterator[None]:
 
 def paused_for(n: int) -> AbstractContextManager[None]:
     """As `paused_collector`, if `n` objects are many: to turn the collector off and on takes a microsecond."""
-    return paused_collector() if n > _MANY else nullcontext()
+    return paused_collector() if n > _MANY else _NOT_PAUSED
