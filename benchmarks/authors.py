@@ -143,6 +143,8 @@ def main(what: str, path: str, megabytes: float = 1e6, n_rounds: int = 3) -> Non
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
     if sys.argv[1] == "measure":
         measure(sys.argv[2], sys.argv[3], float(sys.argv[4]))
     else:

@@ -116,4 +116,6 @@ def main(vocab: str, merges: str, *paths: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
     main(*sys.argv[1:])

@@ -70,4 +70,6 @@ def main(text: str, n_rounds: int = 5) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
     main(sys.argv[1], *map(int, sys.argv[2:]))
