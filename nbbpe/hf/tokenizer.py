@@ -85,9 +85,10 @@ def _state(backend: Backend, next_id: int) -> list[Any]:
     The number of all tokens would take tokenizers 0.22 four milliseconds.
     """
     parts = backend.normalizer, backend.pre_tokenizer, backend.post_processor
-    options = (getattr(backend.model, name, None) for name in ("dropout", "ignore_merges"))
+    model = backend.model
+    options = [getattr(model, "dropout", None), getattr(model, "ignore_merges", None)]
     n_tokens, added = backend.get_vocab_size(with_added_tokens=False), backend.id_to_token(next_id)
-    return [backend, *(None if part is None else part.__getstate__() for part in parts), *options, n_tokens, added]
+    return [backend, *[None if part is None else part.__getstate__() for part in parts], *options, n_tokens, added]
 
 
 class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
