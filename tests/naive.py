@@ -489,6 +489,14 @@ def _mix(x):
     return x ^ (x >> 31)
 
 
+def tokens_of_merges(merges):
+    """The 256 bytes, and what each merge of two ids makes of these and of the results of earlier merges."""
+    tokens = [bytes([byte]) for byte in range(256)]
+    for left, right in merges:
+        tokens.append(tokens[left] + tokens[right])
+    return tokens
+
+
 def digest_words(word_counts):
     """The sum over all words of a 64-bit hash of count and bytes."""
     total = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 
+import naive
 import numpy as np
 import pytest
 from hypothesis import given
@@ -31,3 +32,12 @@ def test_ids_and_their_places(dtype, ids, asked):
     assert text.tobytes() == b"".join(b"%d" % i for i in known)
     assert lengths.tolist() == vocab.lengths_of(known_ids).tolist() == [len(b"%d" % i) for i in known]
     assert pickle.loads(pickle.dumps(vocab)).as_dict() == vocab.as_dict()
+
+
+@given(st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.floats(0, 1, exclude_max=True)), max_size=40))
+def test_tokens_of_merges_are_those_of_the_twin(sides):
+    merges = [[int(part * (256 + i)) for part in pair] for i, pair in enumerate(sides)]
+    rows = np.array(merges, dtype=np.int32).reshape(-1, 2)
+    found = PackedVocab.of_merges(np.column_stack([rows, rows])[:, :2])  # the first columns of others, as a model has them
+    assert found.tokens() == naive.tokens_of_merges(merges)
+    assert found.ids.tolist() == list(range(256 + len(merges)))

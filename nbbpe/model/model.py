@@ -125,13 +125,10 @@ class Model:
         cls, merges: NDArray[np.int32], special_tokens: list[str], pattern: Pattern, training: dict[str, Any]
     ) -> Model:
         """From merges as pairs of ids, where the result of merge i has id 256 + i; `training` is for the provenance."""
-        tokens = [bytes([byte]) for byte in range(256)]
-        for left, right in zip(*merges.T.tolist(), strict=True):  # 32,000 small lists would wake the garbage collector
-            tokens.append(tokens[left] + tokens[right])
-        results = np.arange(256, len(tokens), dtype=np.int32)
-        special = {token: len(tokens) + i for i, token in enumerate(special_tokens)}
-        merge_ids = np.column_stack([merges, results])
-        return cls(PackedVocab.of_list(tokens), merge_ids, special, pattern, origin={"training": training})
+        tokens = PackedVocab.of_merges(merges)
+        special = {token: len(tokens.ids) + i for i, token in enumerate(special_tokens)}
+        merge_ids = np.column_stack([merges, tokens.ids[256:]])
+        return cls(tokens, merge_ids, special, pattern, origin={"training": training})
 
     def with_training(self, entries: dict[str, Any]) -> Model:
         """A model whose provenance says more of its training."""

@@ -56,6 +56,19 @@ class PackedVocab:
         np.cumsum(np.fromiter(map(len, tokens), dtype=np.int64, count=n), out=starts[1:])
         return cls(np.frombuffer(b"".join(tokens), dtype=np.uint8), starts, np.arange(n, dtype=np.int32))
 
+    @classmethod
+    def of_merges(cls, merges: NDArray[np.int32]) -> PackedVocab:
+        """The 256 bytes and the tokens that merges make; merges as int32[n, 2], of which merge i makes id 256 + i."""
+        from ..kernels.training.spelling import measure_tokens, spell_tokens
+
+        merges = np.ascontiguousarray(merges)
+        starts = np.arange(257 + len(merges))
+        measure_tokens(merges, starts)
+        text = np.empty(starts[-1], dtype=np.uint8)
+        text[:256] = np.arange(256)
+        spell_tokens(merges, starts, text)
+        return cls(text, starts, np.arange(256 + len(merges), dtype=np.int32))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return PackedVocab, (self.text, self.starts, self.ids)  # another process computes the rest again
 

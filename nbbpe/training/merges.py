@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..counting.word_counts import WordCounts
 from ..kernels.compiler.beside import compile_beside
-from ..kernels.training import bucket_queue, linked_words, merge_loop, pair_table, parity_loop, token_limits
+from ..kernels.training import bucket_queue, linked_words, merge_loop, pair_table, parity_loop, spelling, token_limits
 from ..model.byte_alphabet import byte_order
 from .first_pairs import pairs_of_bytes, pairs_of_linked, pairs_of_symbols
 from .growing_arrays import with_pairs, with_room
@@ -123,7 +123,8 @@ def _check_sums(words: WordCounts) -> None:
 
 
 def compile_beside_counting() -> None:
-    """Have another process compile the kernels of `learn_merges`, unless they are stored, while this one counts words."""
+    """Have another process compile the kernels that training needs after counting, unless they are stored, while this one
+    counts words."""
     compile_beside(
         [
             linked_words.digest_words,
@@ -131,6 +132,8 @@ def compile_beside_counting() -> None:
             pair_table.link_bytes,
             merge_loop.push_all_pairs,
             merge_loop.merge_batch,
+            spelling.measure_tokens,
+            spelling.spell_tokens,
         ]
     )
 
