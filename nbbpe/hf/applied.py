@@ -19,7 +19,7 @@ from ..model.post_processor import TYPES_OF_TEXTS, read_templates, read_trimming
 from ..model.special_tokens import find_overlap
 from ..system.lazy import lazy
 from ..tokenizer import Tokenizer
-from .characters import SAME_CHARACTERS
+from .characters import are_alike
 from .rows import Frame
 
 _FEW, _SHORT = 64, 1 << 14  # texts, and their characters, which are encoded one by one in less time than as a batch
@@ -127,7 +127,7 @@ class Applied:
             return None
         ids = np.array(ids, dtype=np.int64)
         data = self.tokenizer.decode_bytes(ids)
-        if not SAME_CHARACTERS.has_all(data.decode()):
+        if not are_alike(data.decode()):
             return None
         starts = np.array(starts, dtype=np.int64)
         return number_pretokens(data, ids, starts, model.packed, model.special.values(), tables)

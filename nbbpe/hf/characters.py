@@ -6,6 +6,7 @@ it does decide where a word ends.
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from tokenizers import Regex
 from tokenizers.normalizers import Replace
 
-from ..system.lazy import imported_on_use, lazy
+from ..system.lazy import imported_on_use
 
 regex: Any = imported_on_use("regex")
 
@@ -24,29 +25,26 @@ _CATEGORIES = (
 )
 
 
-class SameCharacters:
-    """The characters that have the same general category in both, as far as texts had them."""
+@functools.cache
+def _known() -> NDArray[np.bool_]:
+    """The characters that are known to be alike, by code point: ASCII, and those of texts so far. Changed."""
+    known = np.zeros(sys.maxunicode + 1, dtype=np.bool_)
+    known[:128] = True
+    return known
 
-    @lazy
-    def _known(self) -> NDArray[np.bool_]:
-        known = np.zeros(sys.maxunicode + 1, dtype=np.bool_)
-        known[:128] = True
-        return known
 
-    def has_all(self, text: str) -> bool:
-        """Whether a text, without surrogates, has only such characters."""
-        if text.isascii():
-            return True
-        codes = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
-        new = np.unique(codes[~self._known[codes]])
-        characters = "".join(map(chr, new.tolist()))
-        for category in _CATEGORIES if characters else ():
-            of_category = rf"\p{{{category}}}"
-            of_regex = "".join(regex.findall(of_category, characters))
-            if of_regex and Replace(Regex(of_category), "").normalize_str(of_regex):
-                return False
-        self._known[new] = True
+def are_alike(text: str) -> bool:
+    """Whether all characters of a text, without surrogates, have the same general category in both."""
+    if text.isascii():
         return True
-
-
-SAME_CHARACTERS = SameCharacters()
+    known = _known()
+    codes = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
+    new = np.unique(codes[~known[codes]])
+    characters = "".join(map(chr, new.tolist()))
+    for category in _CATEGORIES if characters else ():
+        of_category = rf"\p{{{category}}}"
+        of_regex = "".join(regex.findall(of_category, characters))
+        if of_regex and Replace(Regex(of_category), "").normalize_str(of_regex):
+            return False
+    known[new] = True
+    return True
