@@ -70,12 +70,9 @@ class Applied:
             return ids, starts
         return self.tokenizer.encode_batch_flat(texts, allowed_special=allowed_special)
 
-    def frame(self, is_pair: bool, has_ids: bool) -> Frame:
-        """What is put around a text or a pair; without ids, nothing."""
-        return self._frames[is_pair, has_ids]
-
     @lazy
-    def _frames(self) -> dict[tuple[bool, bool], Frame]:
+    def frames(self) -> dict[tuple[bool, bool], Frame]:
+        """What is put around the texts of a row: by whether there are two, and whether ids are put there."""
         part = self._model.extras.post_processor
         templates, types = read_templates(part), read_types(part)
         sides = (templates.single, types.single), (templates.pair, types.pair)

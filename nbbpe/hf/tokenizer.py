@@ -317,7 +317,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             return None
         ids, starts = applied.encode(texts, allowed)
         bounds = batch.bounds(starts)
-        frame = applied.frame(batch.is_pair, adds)
+        frame = applied.frames[batch.is_pair, adds]
         cut = Cut.of(bounds, frame, options, self.truncation_side == "left")
         return None if cut is None else Encoded(applied, batch, ids, starts, frame, cut)
 
