@@ -232,22 +232,22 @@ def test_the_page_is_whole_escaped_and_loads_nothing(tmp_path, quiet):
 
 
 def test_charts_are_xml_and_draw_every_point():
-    chart = line_chart("a < b", "x", "y & z", [Series("<b>", [256, 512, 1000], [1.0, 2.0, 4.25]), Series("none", [], [])])
+    chart = line_chart("a < b", "y & z", [Series("<b>", [256, 512, 1000], [1.0, 2.0, 4.25]), Series("none", [], [])])
     root = ElementTree.fromstring(chart)
     line = next(each for each in root if each.tag.endswith("polyline"))
     points = np.array([[float(number) for number in point.split(",")] for point in line.get("points").split()])
     assert len(points) == 3
     assert (np.diff(points[:, 0]) > 0).all()
     assert (np.diff(points[:, 1]) < 0).all()  # downwards is up
-    assert line_chart("t", "x", "y", []) == ""
-    flat = ElementTree.fromstring(line_chart("t", "x", "y", [Series("s", [300], [0.0])]))
+    assert line_chart("t", "y", []) == ""
+    flat = ElementTree.fromstring(line_chart("t", "y", [Series("s", [300], [0.0])]))
     assert flat.get("viewBox")
 
 
 @given(st.lists(st.floats(0.001, 1e6), min_size=1, max_size=5), st.lists(st.integers(1, 10**6), min_size=5, max_size=5))
 def test_charts_of_any_numbers_stay_within_their_frame(y, x):
     x = sorted(x)[: len(y)]
-    root = ElementTree.fromstring(line_chart("t", "x", "y", [Series("s", x, y)]))
+    root = ElementTree.fromstring(line_chart("t", "y", [Series("s", x, y)]))
     line = next(each for each in root if each.tag.endswith("polyline"))
     _, _, width, height = map(float, root.get("viewBox").split())
     for point in line.get("points").split():

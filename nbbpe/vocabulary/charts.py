@@ -14,6 +14,7 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#
 _DASHES = ("", "6 3", "2 3")
 _LINE_OF_LEGEND = 17
 _STEPS = (1, 2, 2.5, 5, 10)
+_X_LABEL = "tokens in the vocabulary"
 
 
 class Series(NamedTuple):
@@ -24,8 +25,8 @@ class Series(NamedTuple):
     y: Sequence[float]
 
 
-def line_chart(title: str, x_label: str, y_label: str, series: Sequence[Series]) -> str:
-    """The text of an SVG element. The horizontal axis is logarithmic, by powers of two; x must be positive.
+def line_chart(title: str, y_label: str, series: Sequence[Series]) -> str:
+    """The text of an SVG element. The horizontal axis has sizes of the vocabulary, and is logarithmic, by powers of two.
 
     A description of each line is shown while a pointer rests on it; `title` is what a screen reader says.
     """
@@ -59,7 +60,7 @@ def line_chart(title: str, x_label: str, y_label: str, series: Sequence[Series])
         if x - last > 40:
             parts.append(f'<text class="below" x="{x:.1f}" y="{bottom + 16}">{_short(2**power)}</text>')
             last = x
-    parts.append(f'<text class="below" x="{(_LEFT + right) / 2:.0f}" y="{height - 8}">{escape(x_label)}</text>')
+    parts.append(f'<text class="below" x="{(_LEFT + right) / 2:.0f}" y="{height - 8}">{_X_LABEL}</text>')
     middle = (_TOP + bottom) / 2
     parts.append(
         f'<text class="below" transform="rotate(-90)" x="{-middle:.0f}" y="14">{escape(y_label)}</text>',

@@ -189,9 +189,7 @@ def _compression(figures: ReportFigures) -> list[str]:
         *parts,
         "<p>What each text would take with only the first tokens of this vocabulary. Where a line is flat, more tokens "
         "gain nothing for that text.</p>",
-        line_chart(
-            "Bytes per token of each text, by size of the vocabulary", "tokens in the vocabulary", "bytes per token", lines
-        ),
+        line_chart("Bytes per token of each text, by size of the vocabulary", "bytes per token", lines),
     ]
 
 
@@ -210,7 +208,7 @@ def _scripts(figures: ReportFigures) -> list[str]:
         if row.n_words
     ]
     title = "Characters per token of each script, by size of the vocabulary"
-    return [*parts, line_chart(title, "tokens in the vocabulary", "characters per token", lines)]
+    return [*parts, line_chart(title, "characters per token", lines)]
 
 
 def _doubling(model: Model, figures: ReportFigures) -> list[str]:
