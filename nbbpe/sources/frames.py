@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
+from ..text.byte_source import read_at
+
 MOST_WINDOW = 32 << 20  # bytes that decompressing a frame may hold: several frames at once must not take much more memory
 # Compressed bytes of a frame whose blocks are followed: each takes a small read, for nothing if it is alone.
 MOST_FRAME = 256 << 20
@@ -43,7 +45,7 @@ def find_frames(file: BinaryIO, compression: str) -> Iterator[Frame]:
 
 def _zstd_frames(file: BinaryIO) -> Iterator[Frame]:
     start = 0
-    while len(data := _read_at(file, start, _LONGEST_HEADER)) > 8:
+    while len(data := read_at(file, start, _LONGEST_HEADER)) > 8:
         if is_skippable(data):
             start += 8 + int.from_bytes(data[4:8], "little")
             continue
@@ -93,7 +95,7 @@ def _zstd_end(file: BinaryIO, start: int, descriptor: int) -> int | None:
     """Where a frame ends, by the headers of its blocks; None where they do not lead there."""
     n_header, n_after = around_blocks(descriptor)
     position = start + n_header
-    while len(data := _read_at(file, position, BLOCK_HEADER)) == BLOCK_HEADER and position - start < MOST_FRAME:
+    while len(data := read_at(file, position, BLOCK_HEADER)) == BLOCK_HEADER and position - start < MOST_FRAME:
         is_last, size = block(data)
         if size is None:
             return None
@@ -105,7 +107,7 @@ def _zstd_end(file: BinaryIO, start: int, descriptor: int) -> int | None:
 
 def _bgzf_frames(file: BinaryIO) -> Iterator[Frame]:
     start = 0
-    while len(data := _read_at(file, start, _BGZF_HEADER)) == _BGZF_HEADER:
+    while len(data := read_at(file, start, _BGZF_HEADER)) == _BGZF_HEADER:
         if not data.startswith(_BGZF) or data[_BGZF_EXTRA_AT:-2] != _BGZF_EXTRA:
             if data.startswith(_BGZF[:2]) and start:
                 yield Frame(start, None)
@@ -113,8 +115,3 @@ def _bgzf_frames(file: BinaryIO) -> Iterator[Frame]:
         end = start + int.from_bytes(data[-2:], "little") + 1
         yield Frame(start, end)
         start = end
-
-
-def _read_at(file: BinaryIO, position: int, n_bytes: int) -> bytes:
-    file.seek(position)
-    return file.read(n_bytes)

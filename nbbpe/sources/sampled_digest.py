@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+from ..text.byte_source import read_at
 from .inputs import File
 
 _N_BLOCKS = 8
@@ -24,10 +25,6 @@ def sampled_digest(file: File, size: int) -> str:
     last = max(size - _BLOCK_BYTES, 0)
     with file.open() as opened, file.naming_errors():
         for start in sorted({last * i // (_N_BLOCKS - 1) for i in range(_N_BLOCKS)}):
-            opened.seek(start)
             digest.update(start.to_bytes(8, "little"))
-            n_left = _BLOCK_BYTES
-            while n_left and (block := opened.read(n_left)):
-                digest.update(block)
-                n_left -= len(block)
+            digest.update(read_at(opened, start, _BLOCK_BYTES))
     return digest.hexdigest()

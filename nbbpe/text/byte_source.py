@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import Protocol, cast
+from typing import BinaryIO, Protocol, cast
 
 from ..system.paths import file_size
 
@@ -18,6 +18,15 @@ class Source(Protocol):
 def as_source(text: object) -> Source | None:
     """A file of bytes, or an object that reads like one, as a source; None for every other object."""
     return cast(Source, text) if hasattr(text, "readinto") else None
+
+
+def read_at(file: BinaryIO, position: int, n_bytes: int) -> bytes:
+    """So many bytes of a file that can seek, or as many as there are."""
+    file.seek(position)
+    blocks = [file.read(n_bytes)]
+    while blocks[-1] and sum(map(len, blocks)) < n_bytes:
+        blocks.append(file.read(n_bytes - sum(map(len, blocks))))
+    return b"".join(blocks)
 
 
 def bytes_left(source: Source) -> int | None:

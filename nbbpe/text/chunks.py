@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..system.integers import check_positive
 from ..system.paths import Path, file_size
+from .byte_source import read_at
 from .normalization import Form, is_kept_between
 from .special_search import find_breaks
 from .utf8 import Data, padded, to_text
@@ -97,7 +98,7 @@ def find_near(file: BinaryIO, size: int, n_parts: int, token: bytes) -> Iterator
         found = -1
         while found < 0:
             if not begin <= position <= begin + len(block) - len(token):
-                block, begin = _read_at(file, position, max(1 << 16, 2 * len(token))), position
+                block, begin = read_at(file, position, max(1 << 16, 2 * len(token))), position
                 if len(block) < len(token):
                     return
             found = block.find(token, position - begin)
@@ -109,15 +110,6 @@ def find_near(file: BinaryIO, size: int, n_parts: int, token: bytes) -> Iterator
 def _first_part_after(position: int, size: int, n_parts: int) -> int:
     """The number of the first of the even parts of a file that starts after an offset of it."""
     return -(-(position + 1) * n_parts // size)
-
-
-def _read_at(file: BinaryIO, position: int, n_bytes: int) -> bytes:
-    """This many bytes of a file, or as many as there are."""
-    file.seek(position)
-    blocks = [file.read(n_bytes)]
-    while blocks[-1] and sum(map(len, blocks)) < n_bytes:
-        blocks.append(file.read(n_bytes - sum(map(len, blocks))))
-    return b"".join(blocks)
 
 
 def cut_file(path: Path, chunk_bytes: int, rules: CutRules) -> list[Chunk]:
@@ -189,7 +181,7 @@ class _FileBytes(Positioned):
 
     def read(self, begin: int, end: int) -> bytes:
         """See Positioned."""
-        block = _read_at(self._file, begin, end - begin)
+        block = read_at(self._file, begin, end - begin)
         if len(block) < end - begin:
             raise OSError(f"{self._file.name!r} became shorter while it was read")
         return block
