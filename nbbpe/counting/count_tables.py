@@ -8,10 +8,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ..kernels.machine.intrinsics import PADDING
-from ..sources.columns import as_strings, check_kind
+from ..sources.columns import as_strings, check_kind, null_rows, offsets_of
 from ..sources.optional_packages import require
 from ..system.paths import Path
+from ..text.utf8 import padded
 from .count_description import Description
 from .sorted_runs import concatenate
 from .word_counts import WordCounts
@@ -116,21 +116,17 @@ def words_of(batch: Any, name: str, first_row: int) -> WordCounts:
     word = as_strings(word)  # of a dictionary, which may hold nulls that are not counted before
     for column, array in (WORD, word), (COUNT, count):
         if array.null_count:
-            row = first_row + int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
+            row = first_row + null_rows(array)[0]
             raise ValueError(f"{name!r}, row {row:,} (from 0): the column {column!r} is null")
     counts = _whole_counts(count, name, first_row)
     if not len(word):
         return concatenate([])
-    word = word.cast(pa.large_binary())
-    _, offsets, data = word.buffers()
-    starts = np.frombuffer(offsets, dtype=np.int64)[word.offset : word.offset + len(word) + 1]
+    starts = offsets_of(word)
     empty = np.flatnonzero(np.diff(starts) == 0)
     if len(empty):
         raise ValueError(f"{name!r}, row {first_row + int(empty[0]):,} (from 0): the word is empty")
     start, end = int(starts[0]), int(starts[-1])
-    text = np.zeros(end - start + PADDING, dtype=np.uint8)
-    text[: end - start] = np.frombuffer(data, dtype=np.uint8)[start:end]
-    return WordCounts(text, starts - start, counts)
+    return WordCounts(padded(memoryview(word.buffers()[2])[start:end]), starts - start, counts)
 
 
 def _whole_counts(count: Any, name: str, first_row: int) -> Any:

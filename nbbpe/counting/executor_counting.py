@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.machine.intrinsics import PADDING
 from ..sources import Input, Part, Skipped
 from ..sources.portable_parts import portable_part
 from ..system.executors import run_on
 from ..text.chunks import CutRules
+from ..text.utf8 import padded
 from .counters import WordRules, make_counter
 from .word_counts import WordCounts
 
@@ -44,9 +44,7 @@ class SentWords(NamedTuple):
         """The words, as before."""
         starts = np.zeros(len(self.lengths) + 1, dtype=np.int64)
         np.cumsum(self.lengths, dtype=np.int64, out=starts[1:])
-        text = np.zeros(len(self.text) + PADDING, dtype=np.uint8)
-        text[: len(self.text)] = self.text
-        return WordCounts(text, starts, self.counts.astype(np.int64))
+        return WordCounts(padded(self.text.data), starts, self.counts.astype(np.int64))
 
 
 def _narrowed(numbers: NDArray[np.int64]) -> NDArray[Any]:

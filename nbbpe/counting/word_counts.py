@@ -13,6 +13,7 @@ from ..kernels.machine.intrinsics import PADDING
 from ..kernels.machine.large_pages import zeros_of
 from ..kernels.training.linked_words import digest_words
 from ..system.kernel_threads import run_together
+from ..text.utf8 import padded
 
 _WORDS_PER_THREAD = 1 << 16  # for less, one more thread does not pay
 _LONG = 1 << 28  # bytes of words, a digest of which takes 0.3 s and is to be interrupted by Ctrl-C
@@ -33,11 +34,8 @@ class WordCounts(NamedTuple):
 
 def words_from_dict(counts: dict[bytes, int]) -> WordCounts:
     """Words from a dict of counts by bytes."""
-    joined = b"".join(counts)
-    text = np.zeros(len(joined) + PADDING, dtype=np.uint8)
-    text[: len(joined)] = np.frombuffer(joined, dtype=np.uint8)
     starts = np.cumsum([0, *map(len, counts)], dtype=np.int64)
-    return WordCounts(text, starts, np.array(list(counts.values()), dtype=np.int64))
+    return WordCounts(padded(b"".join(counts)), starts, np.array(list(counts.values()), dtype=np.int64))
 
 
 def words_from_texts(counts: dict[str, int]) -> WordCounts:
