@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sources.arrow import arrow_columns, is_arrow, n_bytes_of
-from ..sources.columns import ColumnReader, as_strings
+from ..sources.columns import LISTS, ColumnReader, as_strings
 from ..sources.optional_packages import require
 from ..text.utf8 import check_texts
 from ..text.windows import NO_ID
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from .encoder import Encoder
 
 _MOST_IDS = (1 << 31) - 1  # in an Arrow array of lists
-_LISTS = ("list<", "large_list<", "fixed_size_list<", "list_view<", "large_list_view<")  # older pyarrow knows no views
 
 
 def encode_arrow(encoder: Encoder, data: Any, specials: SpecialTokens, field: str, num_threads: int | None) -> Any:
@@ -74,7 +73,7 @@ def decode_arrow(decoder: Decoder, vocab: PackedVocab, data: Any, errors: str) -
     compute = require("pyarrow.compute", "Arrow data")
     column = data if isinstance(data, (arrow.Array, arrow.ChunkedArray)) else arrow.chunked_array(data)
     kind = column.type
-    is_lists = str(kind).startswith(_LISTS)
+    is_lists = str(kind).startswith(LISTS)
     if arrow.types.is_null(kind) or (is_lists and arrow.types.is_null(kind.value_type)):  # no row has an id
         column = column.cast(arrow.list_(arrow.int64()))
     elif not is_lists or not arrow.types.is_integer(kind.value_type):

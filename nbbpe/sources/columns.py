@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _MOST_ROWS = 1 << 14  # in a window
 _MAX_NAMED = 10  # columns that are named where the wanted one is missing
 _DICTIONARY, _RUNS, _FIXED_SIZE = "dictionary<", "run_end_encoded<", "fixed_size_binary["  # how such types are spelled
-_NESTED_KINDS = ("struct<", "list<", "large_list<", "fixed_size_list<", "list_view<", "large_list_view<", "map<")
+LISTS = ("list<", "large_list<", "fixed_size_list<", "list_view<", "large_list_view<")  # older pyarrow knows no views
+_NESTED_KINDS = ("struct<", *LISTS, "map<")
 
 
 def check_column(name: str, schema: Any, column: str, may_be_null: bool = True) -> None:
