@@ -27,8 +27,7 @@ def encode_batch_flat(
     """See Tokenizer.encode_batch_flat."""
     most = check_threads(num_threads)
     rows = rows_of(texts)
-    for number, text in enumerate(rows.texts if chosen.disallowed is not None else ()):
-        chosen.check(text, f"text {number:,} (from 0)")
+    chosen.check_each(rows.texts)
     specials = chosen.recognised or pack_special_tokens({})
     n_bytes = int(rows.sizes.sum())
     n_threads = threads_for(n_bytes, most)

@@ -80,8 +80,7 @@ class DropoutEncoder:
         most = check_threads(num_threads)
         check_texts(texts)
         documents = list(each_to_bytes(texts, "text"))
-        for number, document in enumerate(documents if chosen.disallowed is not None else ()):
-            chosen.check(document, f"text {number:,} (from 0)")
+        chosen.check_each(documents)
         n_threads = threads_for(sum(map(len, documents)), most)
         encode = functools.partial(self._encode_documents, specials=chosen.recognised or pack_special_tokens({}))
         parts = run_tasks(encode, list(groups(documents)), n_threads)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..model.special_tokens import pack
@@ -54,6 +54,11 @@ class Chosen(NamedTuple):
     recognised: PackedTokens | None
     disallowed: PackedTokens | None
     harmless: bytes
+
+    def check_each(self, texts: Iterable[str | Data]) -> None:
+        """As `check`, for the texts of a batch."""
+        for number, text in enumerate(texts if self.disallowed is not None else ()):
+            self.check(text, f"text {number:,} (from 0)")
 
     def check(self, text: str | Data, what: str = "the text") -> None:
         """Raise ValueError if a text contains a disallowed special token; `what` names the text in the message."""
