@@ -10,6 +10,7 @@ import numpy as np
 
 from ..inspection import Comparison, Split, TextFigures, Token, VocabularyFigures
 from ..system.excerpt import printable, shortened, shown_token
+from ..vocabulary.report import percent, shown_pattern
 
 WIDTH = 80
 _BAR = 30
@@ -40,14 +41,6 @@ def ratio(value: float | None) -> str:
     return "-" if value is None else f"{value:,.3f}"
 
 
-def percent(part: float, whole: float) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "-"
-
-
-def _shown_pattern(pattern: str | list[str] | None) -> str:
-    return ", then ".join(pattern) if isinstance(pattern, list) else pattern or "none"
-
-
 def vocabulary_lines(name: str, figures: VocabularyFigures) -> list[str]:
     special = ", ".join(f"{token} ({token_id:,})" for token, token_id in figures.special_tokens.items())
     n_special = f"{len(figures.special_tokens):,}"
@@ -55,7 +48,7 @@ def vocabulary_lines(name: str, figures: VocabularyFigures) -> list[str]:
         ("tokens", f"{figures.n_tokens:,}"),
         ("merges", "none: merged by rank" if figures.n_merges is None else f"{figures.n_merges:,}"),
         ("special tokens", shortened(f"{n_special}: {special}" if special else n_special, WIDTH - 18)),
-        ("split pattern", shortened(_shown_pattern(figures.pattern), WIDTH - 18)),
+        ("split pattern", shortened(shown_pattern(figures.pattern), WIDTH - 18)),
         *([] if figures.normalizer is None else [("normalizer", str(figures.normalizer))]),
         ("type of ids", figures.dtype),
     ]

@@ -92,10 +92,14 @@ def short_names(paths: Sequence[str]) -> list[str]:
     return short if len(set(short)) == len(set(paths)) else list(paths)
 
 
+def shown_pattern(spelling: str | list[str] | None) -> str:
+    """A split pattern as one line."""
+    return ", then ".join(spelling) if isinstance(spelling, list) else spelling or "none"
+
+
 def page(name: str, model: Model, figures: ReportFigures) -> str:
     """The text of the page."""
     name = printable(name)
-    pattern = model.pattern.spelling
     n_merges = "merged by rank" if model.merge_ids is None else f"{len(model.merge_ids):,} merges"
     parts = [
         "<!doctype html>",
@@ -106,7 +110,7 @@ def page(name: str, model: Model, figures: ReportFigures) -> str:
         f"<style>{_STYLE}</style></head><body>",
         f"<h1>{escape(name)}</h1>",
         f'<p class="about">{len(model.vocab):,} tokens ({n_merges}, {len(model.special):,} special), '
-        f"pattern {_code(', then '.join(pattern) if isinstance(pattern, list) else pattern or 'none')}, "
+        f"pattern {_code(shown_pattern(model.pattern.spelling))}, "
         f"fingerprint {_code(model.fingerprint)}, nbbpe {escape(__version__)}</p>",
         *_summary(figures),
         *_compression(figures),
@@ -134,10 +138,10 @@ def _summary(figures: ReportFigures) -> list[str]:
     points = [
         f"A token holds {_ratio(total.n_bytes, total.n_tokens)} bytes of these texts, and a word with a letter takes "
         f"{_ratio(total.n_tokens_of_words, total.n_words)} tokens.",
-        f"{len(tokens.dead):,} tokens of several bytes ({_percent(len(tokens.dead), n)}) are never used, and "
-        f"{len(tokens.only_parts):,} ({_percent(len(tokens.only_parts), n)}) only as parts of longer ones; {n_used:,} are "
+        f"{len(tokens.dead):,} tokens of several bytes ({percent(len(tokens.dead), n)}) are never used, and "
+        f"{len(tokens.only_parts):,} ({percent(len(tokens.only_parts), n)}) only as parts of longer ones; {n_used:,} are "
         "bytes, or used.",
-        f"{len(tokens.broken):,} tokens ({_percent(len(tokens.broken), n)}) begin or end inside a character.",
+        f"{len(tokens.broken):,} tokens ({percent(len(tokens.broken), n)}) begin or end inside a character.",
     ]
     if total.doubled:
         n_fewer = 100 * (1 - total.n_bytes / total.n_tokens / total.doubled)
@@ -168,7 +172,7 @@ def _row(row: Row, total: int) -> list[str]:
     return [
         escape(printable(row.name)),
         f"{row.n_bytes:,}",
-        _percent(row.n_bytes, total),
+        percent(row.n_bytes, total),
         f"{row.n_tokens:,}",
         _ratio(row.n_bytes, row.n_tokens),
         _ratio(row.n_characters, row.n_tokens),
@@ -260,7 +264,7 @@ def _broken(figures: ReportFigures) -> list[str]:
     n_uses = sum(each.n_uses for each in figures.tokens.broken)
     return [
         "<h2>Tokens that begin or end inside a character</h2>",
-        f"<p>{len(figures.tokens.broken):,} tokens of several bytes, {_percent(n_uses, figures.total.n_tokens)} of "
+        f"<p>{len(figures.tokens.broken):,} tokens of several bytes, {percent(n_uses, figures.total.n_tokens)} of "
         "the tokens of these texts. A model that stops after one has written half a character.</p>",
         *_token_table(figures.tokens.broken),
     ]
@@ -287,8 +291,8 @@ def _duplicates(figures: ReportFigures) -> list[str]:
     tokens = figures.tokens
     return [
         "<h2>Near duplicates</h2>",
-        f"<p>{tokens.n_by_space:,} tokens ({_percent(tokens.n_by_space, tokens.n_ordinary)}) have a twin that differs by a "
-        f"space in front, {tokens.n_by_case:,} ({_percent(tokens.n_by_case, tokens.n_ordinary)}) one that differs by case. "
+        f"<p>{tokens.n_by_space:,} tokens ({percent(tokens.n_by_space, tokens.n_ordinary)}) have a twin that differs by a "
+        f"space in front, {tokens.n_by_case:,} ({percent(tokens.n_by_case, tokens.n_ordinary)}) one that differs by case. "
         "The largest groups, each token with how often these texts have it:</p>",
         *_table(["tokens", "tokens of the group"], rows),
     ]
@@ -318,5 +322,6 @@ def _ratio(part: int, whole: int) -> str:
     return f"{part / whole:.3f}" if whole else "-"
 
 
-def _percent(part: int, whole: int) -> str:
+def percent(part: float, whole: float) -> str:
+    """A share of a whole for people to read."""
     return f"{100 * part / whole:.1f} %" if whole else "-"
