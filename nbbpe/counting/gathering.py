@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,16 +41,15 @@ _TABLE_ROOM = 8  # how many times the memory of words a table of them may take w
 _TABLE_BYTES_OF_TEXT = 64  # a table takes no more than that for each byte of text
 
 
-class Limit:
+class Limit(NamedTuple):
     """A limit of memory, and a folder for what exceeds it.
 
     n_bytes : the limit, None for none
     runs    : where runs are written; None if nothing can exceed the limit
     """
 
-    def __init__(self, n_bytes: int | None = None, runs: RunFolder | None = None) -> None:
-        self.n_bytes = n_bytes
-        self.runs = runs
+    n_bytes: int | None = None
+    runs: RunFolder | None = None
 
     def table_bytes(self, n_workers: int) -> int:
         """The largest table that each of several processes may have."""
