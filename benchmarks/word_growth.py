@@ -16,10 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 import nbbpe
-from nbbpe.counting.parallel_counting import count_documents
+from nbbpe.counting.counters import WordRules
+from nbbpe.counting.parallel_counting import count_files
 from nbbpe.counting.word_counts import WordCounts
 from nbbpe.counting.word_table import WordTable
 from nbbpe.kernels.training.linked_words import MOST_CELLS
+from nbbpe.sources import Documents
 from nbbpe.text.pattern import get_pattern
 from nbbpe.training.merges import learn_merges
 
@@ -67,7 +69,7 @@ class Law(NamedTuple):
 
 def count(data: bytes) -> WordCounts:
     """The words of a text under GPT-2's pattern."""
-    return count_documents([data], get_pattern("gpt2"), [], lambda n: None)
+    return count_files([Documents([data])], WordRules(get_pattern("gpt2")), 1, lambda n: None)
 
 
 def read(names: list[str]) -> bytes:

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbbpe.counting.counters import WordRules
-from nbbpe.counting.parallel_counting import count_documents, count_files
+from nbbpe.counting.parallel_counting import count_files
 from nbbpe.counting.word_counts import WordCounts
-from nbbpe.sources import find_inputs
+from nbbpe.sources import Documents, find_inputs
 from nbbpe.text.pattern import get_pattern
 from nbbpe.text.utf8 import to_bytes
 
@@ -45,9 +45,8 @@ def from_files(paths, pattern, specials=SPECIALS, workers=1, report=lambda n: No
 
 
 def from_documents(documents, pattern, specials=SPECIALS) -> Counter[bytes]:
-    return as_counter(
-        count_documents(documents, get_pattern(pattern), [token.encode() for token in specials], lambda n: None)
-    )
+    rules = WordRules(get_pattern(pattern), [token.encode() for token in specials])
+    return as_counter(count_files([Documents(documents)], rules, 1, lambda n: None))
 
 
 BROKEN = b"caf\xc3 \xe2\x82x \xff\xfe'\xc3\n\xf0\x9f\x98 \xed\xa0\x80 abc\xc3"

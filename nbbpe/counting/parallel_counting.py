@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from ..sources import Documents, Input, Skipped
 from ..system.workers import ENDED, SharedJob, run_jobs
 from ..text.chunks import CutRules
-from ..text.pattern import Pattern
-from ..text.utf8 import Text
 from ..text.windows import BATCH
 from .counters import WordRules, make_counter
 from .word_counts import WordCounts
@@ -19,14 +17,9 @@ _CHUNK_BYTES = 16 << 20  # taken at a time by a process that works alone
 _SHARED_CHUNK_BYTES = 4 << 20  # taken at a time by each of several, which end within the time of one such chunk
 
 
-def count_documents(
-    documents: Iterable[Text],
-    pattern: Pattern,
-    special_tokens: Sequence[bytes],
-    report: Callable[[int], None],
-) -> WordCounts:
-    """Count the words of an iterable of documents, in this process; `report` is called with the bytes read."""
-    return count_files([Documents(documents)], WordRules(pattern, special_tokens), 1, report)
+def warm_up(rules: WordRules) -> None:
+    """Have the kernels that count by these rules loaded, or compiled."""
+    count_files([Documents([b"warm up"])], rules, 1, lambda n_bytes: None)
 
 
 def count_files(inputs: Sequence[Input], rules: WordRules, n_workers: int, report: Callable[[int], None]) -> WordCounts:
@@ -60,7 +53,7 @@ def run_counters(
     tasks = [part for each in inputs for part in each.cut(part_bytes, cut_rules)]
     if n_workers > 1:
         # Workers inherit compiled kernels instead of racing to compile them.
-        count_documents([b"warm up"], rules.pattern, rules.special_tokens, lambda n_bytes: None)
+        warm_up(rules)
     skipped: dict[int, Skipped] = {}
     for number, result in run_jobs(make, tasks, n_workers, own=counter):
         if isinstance(result, Skipped):

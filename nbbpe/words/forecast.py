@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import NamedTuple
 
 from ..counting.counters import WordRules, make_counter
-from ..counting.parallel_counting import count_documents, workers_that_pay
+from ..counting.parallel_counting import warm_up, workers_that_pay
 from ..counting.word_counts import WordCounts
 from ..counting.word_table import add_up
 from ..sources import Input
@@ -72,7 +72,7 @@ def forecast(
     if len(places) < 2:
         return None
     # Compiling is not part of the rate.
-    count_documents([b"warm up"], rules.pattern, rules.special_tokens, lambda n_read: None)
+    warm_up(rules)
     began = time.process_time()
     halves: list[WordCounts] = []
     n_sampled = 0

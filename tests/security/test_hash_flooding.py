@@ -12,12 +12,15 @@ import naive
 import numpy as np
 
 import nbbpe
-from nbbpe.counting.parallel_counting import count_documents
+from nbbpe.counting.counters import WordRules
+from nbbpe.counting.parallel_counting import count_files
+from nbbpe.counting.word_counts import WordCounts
 from nbbpe.kernels.encoding import merge_table
 from nbbpe.kernels.machine import secret
 from nbbpe.kernels.pieces import piece_table
 from nbbpe.model import rank_vocab
 from nbbpe.model.packed_vocab import PackedVocab
+from nbbpe.sources import Documents
 from nbbpe.text.pattern import NAMED
 
 LETTERS = np.frombuffer(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", dtype=np.uint8)
@@ -115,9 +118,13 @@ def test_a_cache_is_as_fast_for_other_text_after_such_words(small):
     assert slow < 3 * normal
 
 
+def counted(words: list[bytes]) -> WordCounts:
+    return count_files([Documents([b"".join(words)])], WordRules(NAMED["gpt2"]), 1, lambda n_bytes: None)
+
+
 def test_words_that_collided_are_counted_as_fast_as_others():
     def count(words: list[bytes]) -> Callable[[], object]:
-        return lambda: count_documents([b"".join(words)], NAMED["gpt2"], [], lambda n_bytes: None)
+        return lambda: counted(words)
 
     assert seconds(count(colliding_words())) < 10 * seconds(count(random_words()))
 
@@ -142,9 +149,9 @@ def test_with_a_secret_that_makes_words_collide_counts_are_right():
     longer = [word + b"abcdefghijklmnopq" for word in SHORT_WORDS[:3000]]
     words = [*SHORT_WORDS, *longer, *SHORT_WORDS[:5000], *longer]
     with secret.another(NO_SECRET):
-        counted = count_documents([b"".join(words)], NAMED["gpt2"], [], lambda n_bytes: None)
-    edges = itertools.pairwise(counted.starts.tolist())
-    found = {counted.text[a:b].tobytes(): n for (a, b), n in zip(edges, counted.counts.tolist(), strict=True)}
+        text, starts, counts = counted(words)
+    edges = itertools.pairwise(starts.tolist())
+    found = {text[a:b].tobytes(): n for (a, b), n in zip(edges, counts.tolist(), strict=True)}
     assert found == naive.count_words([b"".join(words)], NAMED["gpt2"].compiled)
 
 
