@@ -40,7 +40,7 @@ class CountedText(Supply):
         options = self._options
         if not shows_bar(options.progress):
             return print_no_outcome
-        from ..words import forecast
+        from . import forecast
 
         how = options.n_workers, n_tokens, options.memory_limit
         expected = forecast.forecast(self._inputs, self._word_rules(self.split), *how)
