@@ -81,7 +81,7 @@ class Mixture:
             raise TypeError("give weights or shares, not both")
         for name, numbers in ("weights", self.weights), ("shares", self.shares):
             if numbers is not None:
-                self._check_numbers(name, numbers, (Rational,) if name == "weights" else (int, float, Rational))
+                self._check_numbers(name, numbers)
         if self.shares is not None and (missing := [name for name in self.sources if name not in self.shares]):
             raise ValueError(f"shares has no number for {missing[0]!r}: give one for each source")
         limits = self.max_bytes if isinstance(self.max_bytes, Mapping) else dict.fromkeys(self.sources, self.max_bytes)
@@ -101,13 +101,16 @@ class Mixture:
         if self.parity is not False:
             check_parity(self.parity, self.sources)
 
-    def _check_numbers(self, argument: str, numbers: Mapping[str, Any], kinds: tuple[type, ...]) -> None:
+    def _check_numbers(self, argument: str, numbers: Mapping[str, Any]) -> None:
         if not isinstance(numbers, Mapping):
             raise TypeError(f"{argument} must be a dict of numbers by name, not {numbers!r}")
         check_names(argument, numbers, self.sources)
+        kinds: tuple[tuple[type, ...], str] = (int, float, Rational), "a number"
+        if argument == "weights":
+            kinds = (Rational,), "an integer or a Fraction"
+        types, wanted = kinds
         for name, number in numbers.items():
-            if isinstance(number, bool) or not isinstance(number, kinds):
-                wanted = "an integer or a Fraction" if argument == "weights" else "a number"
+            if isinstance(number, bool) or not isinstance(number, types):
                 raise TypeError(f"{argument}[{name!r}] must be {wanted}, not {number!r}")
             if not 0 < number < float("inf"):  # type: ignore[operator]
                 raise ValueError(f"{argument}[{name!r}] must be positive, not {number!r}")
