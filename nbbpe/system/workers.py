@@ -380,10 +380,9 @@ def _work(
     except RuntimeError as error:  # a limit of processes counts threads, too
         connection.send(("error", None, WorkerError(_NO_MORE.format("a thread of a worker process", error))))
         return
-    if sys.platform == "linux":
-        # With the parent's ends closed here, a worker notices on its own connection that the parent has ended.
-        for other in inherited:
-            other.close()
+    # With the parent's ends closed here, a worker notices on its own connection that the parent has ended.
+    for other in inherited:
+        other.close()
     try:
         job = make_job()
         sent = 0.0
