@@ -115,19 +115,19 @@ class ParquetTable(Input):
 
     def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
         """See Input. Cut between row groups, where a part comes nearest to `part_bytes`."""
-        cuts = {0, len(self._groups)}
+        size = self.size() or 0
+        rows = np.cumsum([0, *(group.n_rows for group in self._groups)]).tolist()
+        if not rows[-1]:
+            return [RowsPart(self.file, self._column, [], 0, 0, size)]
+        boundaries = [0]
         begun = 0
         for i, group in enumerate(self._groups if self.file.path is not None else []):
             if 2 * begun + group.n_text > 2 * part_bytes and begun:
-                cuts.add(i)
+                boundaries.append(i)
                 begun = 0
             begun += group.n_text
-        boundaries = sorted(cuts)
-        size = self.size() or 0
-        rows = np.cumsum([0, *(group.n_rows for group in self._groups)]).tolist()
-        shares = [size * rows[i] // max(rows[-1], 1) for i in boundaries]
-        if not rows[-1]:
-            return [RowsPart(self.file, self._column, [], 0, 0, size)]
+        boundaries.append(len(self._groups))
+        shares = [size * rows[i] // rows[-1] for i in boundaries]
         return [
             RowsPart(self.file, self._column, self._groups[first:end], first, rows[first], there - here)
             for (first, end), (here, there) in zip(pairwise(boundaries), pairwise(shares), strict=True)
