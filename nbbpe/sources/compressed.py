@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO
 
 from .frames import BLOCK_HEADER, MAGIC, Frame, around_blocks, block, find_frames, is_skippable
-from .inputs import Extent, File, Input, Stream
+from .inputs import WHOLE, Extent, File, Input, Stream
 from .optional_packages import require
 from .read_ahead import read_ahead
 from .tally import Tally
@@ -22,9 +22,6 @@ _ROOM = 1 << 18  # bytes that are decompressed at a time
 _ZSTD_MAX_WINDOW = 1 << 31  # large dumps are made with --long=31, which readers must allow
 _BLOCK = 1 << 18
 _GZIP_FORMAT = 31  # wbits of zlib, for the largest window in gzip's format
-
-
-WHOLE = Extent()
 
 
 @contextmanager
@@ -114,8 +111,8 @@ class _FileStream:
         self._file = file
         self._raw = raw
 
-    def read(self, size: int = -1, /) -> bytes:
-        """See Stream."""
+    def read(self, size: int) -> bytes:
+        """The next bytes, at most so many."""
         with self._file.naming_errors():
             data = self._raw.read(size)
         self._count(len(data))

@@ -34,6 +34,9 @@ class Extent(NamedTuple):
         return None if compression or self.end is None else self.end - self.start
 
 
+WHOLE = Extent()
+
+
 class Stream(Protocol):
     """Bytes, in order."""
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from ..text.utf8 import to_bytes
 from ..text.windows import DocumentReader, TextStream, Windows
-from .compressed import WHOLE, open_stream
-from .inputs import File, Part, Stream
+from .compressed import open_stream
+from .inputs import WHOLE, File, Part, Stream
 from .jsonl import JsonLines, JsonPart, Records, text_of
 from .places import Record
 from .tally import Tally

@@ -16,8 +16,8 @@ from ..system.excerpt import shown
 from ..text.chunks import find_near
 from ..text.utf8 import to_bytes
 from ..text.windows import SEPARATOR, Reader, Window, Windows, separated
-from .compressed import WHOLE, CompressibleFile, open_stream
-from .inputs import NO_ID, Extent, File, Part, Stream
+from .compressed import CompressibleFile, open_stream
+from .inputs import NO_ID, WHOLE, Extent, File, Part, Stream
 from .line_chunks import CHUNK_BYTES, LineChunks
 from .places import Line
 from .tally import NESTED, Tally

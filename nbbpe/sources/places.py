@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ..system.paths import Path
 from .compressed import open_stream
-from .inputs import Extent
+from .inputs import WHOLE, Extent
 from .local import find_local
 from .tally import Tally
 
@@ -40,7 +40,7 @@ class Line(NamedTuple):
         n_lines = n_read = 0
         # Up to a frame, or up to some byte: of the file, or of the text of all its frames.
         is_frame = bool(self.compression and self.start)
-        most, before = (None, Extent(0, self.start, 0, self.skip)) if is_frame else (self.start or self.skip, Extent())
+        most, before = (None, Extent(0, self.start, 0, self.skip)) if is_frame else (self.start or self.skip, WHOLE)
         with open_stream(find_local(self.path), self.compression, Tally("raise"), before, reads_ahead=False) as stream:
             while n := stream.readinto(memoryview(buffer)[: None if most is None else most - n_read]):
                 n_lines += buffer.count(b"\n", 0, n)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from ..text.chunks import cut_file, find_cut
 from ..text.windows import Reader, Window, Windows, concatenated
-from .compressed import WHOLE, CompressibleFile, open_stream
-from .inputs import NO_ID, Extent, File, Part
+from .compressed import CompressibleFile, open_stream
+from .inputs import NO_ID, WHOLE, Extent, File, Part
 from .tally import Tally
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..text.windows import DocumentReader, Windows
-from .compressed import WHOLE, open_stream
-from .inputs import NO_ID, File, Input, Part, Stream
+from .compressed import open_stream
+from .inputs import NO_ID, WHOLE, File, Input, Part, Stream
 from .plain import PlainText, TextPart
 from .tally import Tally
 
