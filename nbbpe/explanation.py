@@ -210,11 +210,8 @@ def _example(first: int, end: int) -> str:
 
 def _short(character_class: CharacterClass) -> str:
     """A class as a drawing names it."""
-    examples = character_class.examples
-    most = 3
-    return (
-        " ".join(examples[:most]) + ("…" if len(examples) > most else "") if examples else f"class {character_class.number}"
-    )
+    first, more = character_class.examples[:3], character_class.examples[3:]
+    return " ".join(first) + "…" * bool(more) if first else f"class {character_class.number}"
 
 
 def _lines(found: Explanation) -> list[str]:
