@@ -388,8 +388,8 @@ def _split(a: Tokenizer, ids_a: NDArray[Any], b: Tokenizer, ids_b: NDArray[Any],
     return Split(
         text=a.decode_bytes(ids_a),
         count=count,
-        a=[a.id_to_token(token_id) or b"" for token_id in ids_a.tolist()],
-        b=[b.id_to_token(token_id) or b"" for token_id in ids_b.tolist()],
+        a=list(map(a.vocab.__getitem__, ids_a.tolist())),
+        b=list(map(b.vocab.__getitem__, ids_b.tolist())),
     )
 
 
