@@ -697,12 +697,11 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
         seed: int | None = None,
     ) -> NDArray[Any]:
         """See `encode_array`."""
-        plain = dropout == 0 and seed is None
-        if plain and num_threads is None and (type(text) is str or type(text) is bytes) and len(text) <= SHORT:
-            # As below, at less cost.
+        is_usual = num_threads is None and dropout == 0 and seed is None
+        if is_usual and (type(text) is str or type(text) is bytes) and len(text) <= SHORT:  # as below, at less cost
             return self._encoder.encode_text(text, self._recognised(text, allowed, disallowed))
         most = threads.check_threads(num_threads)
-        if not plain and (encoder := self._dropout_encoder(dropout, seed)) is not None:
+        if (encoder := self._dropout_encoder(dropout, seed)) is not None:
             document = to_bytes(text)  # type: ignore[arg-type]
             specials = self._recognised(document, allowed, disallowed) or pack_special_tokens({})
             return encoder.encode_document(document, specials)
