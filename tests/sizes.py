@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from nbbpe.counting import counters, executor_counting, gathering, parallel_counting, sorted_runs, word_table
-from nbbpe.encoding import batches, compiled_encoder, decoder, dropout, encoder_state, long_merges, regex_encoder, threads
+from nbbpe.encoding import batches, compiled_encoder, decoder, dropout, encoder_state, regex_encoder, threads
 from nbbpe.formats import folder_tables, tiktoken
 from nbbpe.idfiles import block_writer, division, part_encoder, publishing, token_file
 from nbbpe.kernels.pieces import special_tokens
+from nbbpe.model import long_merges
 from nbbpe.sources import columns, compressed, frames, json_array, jsonl, line_chunks, parquet, read_ahead
 from nbbpe.system import kept_folder, part_joiner
 from nbbpe.text import chunks, pattern, regex_splitter, text_rows, time_limit, utf8, windows

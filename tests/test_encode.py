@@ -33,11 +33,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.encoding import compiled_encoder, long_merges, piece_regex_encoder, regex_encoder
+from nbbpe.encoding import compiled_encoder, piece_regex_encoder, regex_encoder
 from nbbpe.kernels.encoding import encode_new_piece
 from nbbpe.kernels.encoding.piece_cache import BYTES_PER_PIECE, IDS_USED
 from nbbpe.kernels.pieces.piece_table import N_ENTRIES, POOL_START
 from nbbpe.kernels.pieces.piece_table import POOL_USED as KEY_BYTES
+from nbbpe.model import long_merges
 from nbbpe.text import utf8
 from nbbpe.text.pattern import get_pattern
 

@@ -16,6 +16,7 @@ from ..kernels.encoding.merge_table import Merges
 from ..kernels.machine.large_pages import Room
 from ..kernels.pieces.pattern_tables import PatternTables
 from ..kernels.pieces.special_tokens import SpecialTokens, new_special_tokens
+from ..model.long_merges import interruptible_if_long
 from ..system.workers import default_workers
 from ..text.byte_source import Source
 from ..text.text_windows import most_bytes, text_windows
@@ -23,7 +24,6 @@ from ..text.utf8 import Data, padded
 from ..text.windows import Reader, Window, Windows
 from .encoder import Encoder
 from .encoder_state import OUT_BYTES, EncoderState, Fixed
-from .long_merges import interruptible_if_long
 
 # The limits for states that no thread uses: their memory together for each processor, and their number.
 _IDLE_BYTES, _MOST_IDLE = 128 << 20, 64

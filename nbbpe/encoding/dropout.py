@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from ..kernels.encoding.merge_dropout import SHARE_BITS, dropout_scratch, encode_with_dropout
 from ..kernels.pieces.pretokens import new_split_scratch
 from ..kernels.pieces.split_text import split_text
+from ..model.long_merges import interruptible_if_long
 from ..system.integers import check_integer
 from ..system.lazy import lazy
 from ..text.pattern import Pattern
 from ..text.utf8 import Text, check_texts, each_to_bytes, to_text
 from ..text.windows import Window, groups
 from .encoder import Encoder
-from .long_merges import interruptible_if_long
 from .special_choice import Chosen, pack_special_tokens
 from .threads import check_threads, run_tasks, threads_for
 

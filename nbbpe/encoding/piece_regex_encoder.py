@@ -13,12 +13,12 @@ from ..kernels.encoding.encode_new_piece import encode_split_piece
 from ..kernels.encoding.merge_table import Merges
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.pieces.special_tokens import SpecialTokens
+from ..model.long_merges import interruptible_if_long
 from ..text.pattern import Pattern
 from ..text.pattern_tables import tables_for_regex
 from ..text.utf8 import to_text
 from .compiled_encoder import CompiledEncoder
 from .encoder_state import EncoderState
-from .long_merges import interruptible_if_long
 
 _PADDING = bytes(PADDING)
 

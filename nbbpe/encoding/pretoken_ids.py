@@ -11,8 +11,8 @@ from numpy.typing import DTypeLike, NDArray
 from ..kernels.encoding.encode_pretokens import encode_pretokens
 from ..kernels.encoding.merge_pretoken import new_scratch
 from ..kernels.encoding.merge_table import Merges
+from ..model.long_merges import interruptible_if_long
 from ..text.utf8 import padded
-from .long_merges import interruptible_if_long
 
 
 def pretoken_ids(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +11,9 @@ from ..kernels.encoding import merge_pretoken, merge_table, rank_tables
 from ..kernels.machine import secret
 from ..kernels.pieces import piece_table
 from ..system.excerpt import shown
-from ..system.kernel_threads import interruptible
 from ..text.utf8 import padded
+from .long_merges import interruptible_if_long
 from .packed_vocab import PackedVocab
-
-T = TypeVar("T")
-_LONG = 1 << 21  # bytes of tokens from which on merging them takes long enough, 0.2 s, to be interrupted meanwhile
 
 
 class _Tokens:
@@ -53,11 +48,6 @@ class _Tokens:
         return table
 
 
-def _merged(work: Callable[[], T], tokens: _Tokens) -> T:
-    """What a call returns that merges the bytes of all tokens; see `interruptible`."""
-    return work() if len(tokens.text) < _LONG else interruptible(work)
-
-
 def recovered_merges(vocab: PackedVocab) -> tuple[NDArray[np.int32], int | None]:
     """The list of merges that is equal to a vocabulary of ranks.
 
@@ -81,7 +71,7 @@ def recovered_merges(vocab: PackedVocab) -> tuple[NDArray[np.int32], int | None]
     while done < 0:
         merges = merge_table.empty_merges(n, symbols, np.arange(len(id_of_symbol)), numbers)
         find = partial(rank_tables.find_sides, tokens.text, tokens.starts, merges, *tokens.scratch(merges), sides)
-        done = _merged(lambda: int(find()), tokens)  # noqa: B023
+        done = interruptible_if_long(lambda: int(find()), len(tokens.text))  # noqa: B023
         numbers = secret.fresh()
     merged = np.flatnonzero(~is_byte[:done])
     found = np.column_stack([id_of_symbol[sides[merged]], tokens.ranks[merged]])
@@ -141,7 +131,8 @@ def with_whole_tokens(vocab: PackedVocab, merges: merge_table.Merges) -> merge_t
     tokens = _Tokens(vocab)
     is_unmerged = np.empty(len(tokens.ranks), dtype=np.bool_)
     room = tokens.scratch(merges)
-    _merged(lambda: rank_tables.mark_unmerged(tokens.text, tokens.starts, merges, *room, is_unmerged), tokens)
+    mark = partial(rank_tables.mark_unmerged, tokens.text, tokens.starts, merges, *room, is_unmerged)
+    interruptible_if_long(mark, len(tokens.text))
     if not is_unmerged.any():
         return merges
     # Such a token is the result for a complete pretoken, never for a part of one.
