@@ -111,20 +111,18 @@ def words_that_fit(
     """
     threshold = min_word_count * unit if isinstance(min_word_count, int) else 1
     words = gathered.words
-    if words is not None:
+    sizes = _Sizes(threshold, unit)
+    measured: Iterable[WordCounts]
+    if words is None:
+        assert limit.runs is not None
+        # Merged once to be measured, and read again without the rare words.
+        measured = read_run(limit.runs.write(_measuring(gathered.sorted_batches(), sizes)))
+    else:
         n_words, n_bytes = len(words.counts), int(words.starts[-1] - words.starts[0])
         if threshold == 1 and _fits(n_words, n_bytes, n_tokens, limit.n_bytes):
             return words, None
-        measured: Iterable[WordCounts] = [words]
-    else:
-        assert limit.runs is not None
-        # Merged once to be measured, and read again without the rare words.
-        sizes = _Sizes(threshold, unit)
-        run = limit.runs.write(_measuring(gathered.sorted_batches(), sizes))
-        measured = read_run(run)
-    if words is not None:
-        sizes = _Sizes(threshold, unit)
         sizes.add(words)
+        measured = [words]
     if not _fits(sizes.kept[0], sizes.kept[1], n_tokens, limit.n_bytes):
         least = sizes.least_that_fits(n_tokens, limit.n_bytes)
         if min_word_count != "auto" or least is None:
