@@ -129,7 +129,7 @@ def test_the_beginning_of_a_text_is_an_ending():
         data = text_of(tokens, source)
         specials = new_special_tokens(tokens, list(range(len(tokens))))
         text = utf8.padded(data)
-        node = beginning_node(text.ctypes.data, 0, len(data), specials)
+        node = beginning_node(text.ctypes.data, len(data), specials)
         assert spelled_nodes(specials)[node] == naive.beginning(data, tokens)
 
 

@@ -197,7 +197,7 @@ def find_overlap(first: Sequence[str], later: Sequence[str]) -> tuple[str, str] 
     endings = pack(map(to_bytes, later), list(range(len(later))))
     for token in first:
         spelled = np.frombuffer(to_bytes(token), dtype=np.uint8)
-        node = int(beginning_node(spelled.ctypes.data, 0, len(spelled), endings))
+        node = int(beginning_node(spelled.ctypes.data, len(spelled), endings))
         # Of a token of `later` that is the end of no other, all would be the beginning, which is not an overlap.
         while node and endings.nodes[node, FIRST] == endings.nodes[node + 1, FIRST]:
             node = int(endings.nodes[node, FALLBACK])

@@ -158,7 +158,7 @@ def test_looking_for_tokens_reads_nothing_but_the_text_and_its_padding():
                 assert breaks[:found].tolist() == wanted
             with at_page_end(len(data)) as at:  # this one reads no block
                 ctypes.memmove(at, data, len(data))
-                beginning_node(at, 0, len(data), specials)
+                beginning_node(at, len(data), specials)
     # And nothing before it: the text begins where a page does.
     size = 2 * mmap.PAGESIZE
     with at_page_end(size) as at:

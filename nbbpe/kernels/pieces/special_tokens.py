@@ -309,14 +309,14 @@ def find_specials(text_at, start, end, stop, specials, breaks, overlapping):
     )
 
 
-@kernel(int64, int64, int64, SpecialTokens)
-def beginning_node(text_at, start, end, specials):
+@kernel(int64, int64, SpecialTokens)
+def beginning_node(text_at, n_bytes, specials):
     """The node of the longest suffix of a special token that a text begins with; 0 for none.
 
-    text_at : address of the text, of which the bytes from `start` to `end` are read
+    text_at : address of the text, of `n_bytes` bytes
     """
     addresses = specials_addresses(specials)
     node = 0
-    for position in range(end - 1, start - 1, -1):
+    for position in range(n_bytes - 1, -1, -1):
         node = node_before(addresses, node, read_u8(text_at + position))
     return node
