@@ -58,7 +58,7 @@ class _Queue:
     """
 
     def __init__(self) -> None:
-        self.arrays = bucket_queue.new_queue(0)
+        self.arrays = bucket_queue.new_queue()
 
     def enter(
         self, table: pair_table.PairTable, linked: linked_words.LinkedWords, ties: bucket_queue.TieRule, min_count: int

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from ..compiler.jit import inlined, part
 from ..compiler.signature import int32, int64, structure, uint8, uint64
 from ..machine.intrinsics import address_of, prefetch, read_i32, read_u8, read_u64
-from ..machine.large_pages import zeros_of
 from .linked_words import NONE
 from .pair_table import COUNT, symbols_of
 
@@ -61,13 +60,13 @@ class TieRule(NamedTuple):
     starts: NDArray[np.int64]
 
 
-def new_queue(n_pairs: int) -> BucketQueue:
-    """Make an empty queue for up to `n_pairs` pairs."""
+def new_queue() -> BucketQueue:
+    """Make an empty queue, without room for pairs."""
     return BucketQueue(
         heads=np.full(N_BUCKETS, NONE, dtype=np.int32),
-        links=zeros_of(np.int32, n_pairs),
-        heap_pairs=zeros_of(np.int32, n_pairs),
-        heap_counts=zeros_of(np.int64, n_pairs),
+        links=np.empty(0, dtype=np.int32),
+        heap_pairs=np.empty(0, dtype=np.int32),
+        heap_counts=np.empty(0, dtype=np.int64),
         state=np.array([N_BUCKETS - 1, 0], dtype=np.int64),
     )
 
