@@ -16,6 +16,8 @@ from typing import Literal
 import regex
 
 from ..system.excerpt import shown
+from ..text.pattern_parser import POSIX_CLASS
+from ..text.unicode_sets import WORD
 
 Dialect = Literal["regex", "Oniguruma", "fancy-regex"]
 
@@ -45,10 +47,7 @@ _MEMBER = regex.compile(
     regex.VERBOSE | regex.DOTALL,
 )
 _LESS = regex.compile(r"\[(?P<members>(?:[^\\\[\]&^]|\\.|\\[pP]\{\w+\})+)&&\[\^(?P<without>\\p\{\w+\})\]\]")
-_POSIX_CLASS = r"\[:\^?\w+:\]"
-_NESTED = regex.compile(rf"(?!{_POSIX_CLASS})\[(?P<members> {_ONE}+ )\]", regex.VERBOSE | regex.DOTALL)
-# The characters of \w, to `regex` and to Rust; Oniguruma's own \w has ² and ½ and lacks joiners.
-_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}"
+_NESTED = regex.compile(rf"(?!{POSIX_CLASS})\[(?P<members> {_ONE}+ )\]", regex.VERBOSE | regex.DOTALL)
 # Where case is ignored, Oniguruma takes these for one character too (ß, ﬁ), and `regex` takes i for the Turkish letters.
 _LIGATURES = {"ss", "ff", "fi", "fl", "st"}
 
@@ -191,9 +190,8 @@ class _Translation:
             raise self.refuse(text, "has different members")
         if self.target != "Oniguruma":
             return text
-        if in_class:
-            return _WORD
-        return f"[{'^' if text[1] == 'W' else ''}{_WORD}]"
+        # Oniguruma's own \w has ² and ½ and lacks joiners.
+        return WORD if in_class else f"[{'^' if text[1] == 'W' else ''}{WORD}]"
 
     def check_caseless(self, text: str) -> None:
         if not text.isascii() or text in "iI" or text[:2] in (r"\u", r"\x"):
@@ -255,7 +253,7 @@ def translated(pattern: str, source: Dialect, target: Dialect) -> str:
 # `_Translation.take`.
 _OTHERWISE = regex.compile(
     r"(?P<escape> \\[hHNKZ<>] ) | (?P<last> \\z ) | \\."
-    rf"| \[\^?\]? (?: (?P<posix> {_POSIX_CLASS} )"
+    rf"| \[\^?\]? (?: (?P<posix> {POSIX_CLASS} )"
     r"| (?P<set> && | -- | ~~ | \[ ) | (?P<member> \\[hHN] ) | \\. | [^\]\\] )*+ \]"
     r"| (?<=\\s[+*]?\+) \$ | (?P<end> \$ )",
     regex.VERBOSE | regex.DOTALL,

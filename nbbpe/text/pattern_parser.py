@@ -23,10 +23,10 @@ _NAME = r"[A-Za-z0-9 &_./-]+"
 _PROPERTY = rf"[pP](?:\{{\^?{_NAME}(?:[:=]{_NAME})?\}}|[CLMNPSZ])"
 _FLAG = r"(?:V[01]|[a-z])"  # not R or a digit, which are a call of a group
 _PERL_CLASSES = "sSdDwW"
-_POSIX_CLASS = r"\[:\^?\w+:\]"
+POSIX_CLASS = r"\[:\^?\w+:\]"
 # A set after its first bracket: a bracket that closes nothing may come first. In version 1, sets may contain sets.
-_SET = rf"\^?+\]?+(?:\\(?s:.)|{_POSIX_CLASS}|[^\]\\])*+\]"
-_SET_OF_SETS = rf"\^?+\]?+(?<rest>(?:\\(?s:.)|{_POSIX_CLASS}|\[(?&rest)|[^\[\]\\])*+\])"
+_SET = rf"\^?+\]?+(?:\\(?s:.)|{POSIX_CLASS}|[^\]\\])*+\]"
+_SET_OF_SETS = rf"\^?+\]?+(?<rest>(?:\\(?s:.)|{POSIX_CLASS}|\[(?&rest)|[^\[\]\\])*+\])"
 
 
 class Unsupported(ValueError):
@@ -251,7 +251,7 @@ class _Parser:
             first = False
             if not self.rest:
                 raise Unsupported("a set that is not closed")
-            if found := self._takes_match(_POSIX_CLASS):
+            if found := self._takes_match(POSIX_CLASS):
                 parts.append(read_off(f"[{found[0]}]"))
                 continue
             low = self._member(flags)
