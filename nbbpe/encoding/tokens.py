@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, SupportsIndex, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from ..system.excerpt import first_few
 from ..system.lazy import imported_on_use
 from ..text.utf8 import to_text
 
@@ -99,9 +100,8 @@ class Tokens:
         return itertools.starmap(Token, zip(self.ids.tolist(), self.tokens, *places, strict=True))
 
     def __repr__(self) -> str:
-        some = ", ".join(repr(visible(token)) for token in self.tokens[:_MOST_IN_REPR])
-        more = ", ..." if len(self) > _MOST_IN_REPR else ""
-        return f"Tokens({len(self):,} of {sum(map(len, self.tokens)):,} bytes: {some}{more})"
+        some = first_few(self.tokens, _MOST_IN_REPR, lambda token: repr(visible(token)))
+        return f"Tokens({len(self):,} of {sum(map(len, self.tokens)):,} bytes: {some})"
 
     def _repr_html_(self) -> str:
         spans = []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..system.excerpt import first_few
 from ..text.windows import WINDOW, Window, Windows, separated
 from .optional_packages import require
 from .tally import NESTED
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
 _MOST_ROWS = 1 << 14  # in a window
-_MAX_NAMED = 10  # columns that are named where the wanted one is missing
 _DICTIONARY, _RUNS, _FIXED_SIZE = "dictionary<", "run_end_encoded<", "fixed_size_binary["  # how such types are spelled
 LISTS = ("list<", "large_list<", "fixed_size_list<", "list_view<", "large_list_view<")  # older pyarrow knows no views
 _NESTED_KINDS = ("struct<", *LISTS, "map<")
@@ -25,10 +25,15 @@ _NESTED_KINDS = ("struct<", *LISTS, "map<")
 def check_column(name: str, schema: Any, column: str, may_be_null: bool = True) -> None:
     """Raise ValueError if a table has no such column, or if the column is not text; see `check_kind`."""
     if schema.names.count(column) != 1:
-        columns = ", ".join(map(repr, schema.names[:_MAX_NAMED])) + (", ..." if len(schema.names) > _MAX_NAMED else "")
+        columns = shown_columns(schema)
         number = "no" if column not in schema.names else "more than one"
         raise ValueError(f"{name!r} has {number} column {column!r}; its columns are {columns}. Name the text's with field=")
     check_kind(name, schema.field(column).type, f"column {column!r} of {name!r}", may_be_null)
+
+
+def shown_columns(schema: Any) -> str:
+    """The columns of a table as a message lists them."""
+    return first_few(schema.names, 10, repr)
 
 
 def check_kind(name: str, kind: Any, what: str = "", may_be_null: bool = True) -> None:

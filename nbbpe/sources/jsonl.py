@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..system.excerpt import shown
+from ..system.excerpt import first_few
 from ..text.chunks import find_near
 from ..text.utf8 import to_bytes
 from ..text.windows import SEPARATOR, Reader, Window, Windows, separated
@@ -30,7 +30,6 @@ _MOST_RECORDS = 1 << 14  # in a window
 _MOST_ESTIMATE = 2  # times the text that is expected: chunks for so much, as what is left is one chunk
 _FEW_THREADS = 3  # one thread at a time decompresses, which is enough for so many
 _BOM = b"\xef\xbb\xbf"
-_MAX_NAMED = 5  # fields of a record that are named where the wanted one is missing
 # A number of five thousand digits is valid JSON, but int refuses it; no number's value is ever used here.
 _parse = json.JSONDecoder(parse_int=float).decode
 _KINDS = {dict: "an object", list: "an array", str: "a string", float: "a number", bool: "a boolean", type(None): "null"}
@@ -200,7 +199,7 @@ def text_of(record: object, field: str) -> str:
     try:
         text = record[field]
     except KeyError:
-        fields = ", ".join(map(shown, list(record)[:_MAX_NAMED])) + (", ..." if len(record) > _MAX_NAMED else "")
+        fields = first_few(list(record))
         way_out = "; name the text's with field=" if fields else ""
         raise ValueError(f"the record has no field {field!r}, but {fields or 'none at all'}{way_out}") from None
     if not isinstance(text, str):

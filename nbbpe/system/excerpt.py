@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import reprlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
+T = TypeVar("T")
 _MOST = 80  # characters of a value
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = _short.maxlong = _MOST
@@ -21,6 +23,11 @@ def shown(value: object) -> str:
 def shown_count(n: int) -> str:
     """A number for messages; a huge one, which Python is slow to write out or refuses to, as a power of two."""
     return f"{n:,}" if n.bit_length() <= 128 else f"about 2**{n.bit_length() - 1:,}"
+
+
+def first_few(items: Sequence[T], most: int = 5, show: Callable[[T], str] = shown) -> str:
+    """Items as a message lists them: the first of them, and dots for the others."""
+    return ", ".join([*map(show, items[:most]), *["..."] * (len(items) > most)])
 
 
 def cut(text: str, most: int = _MOST) -> str:

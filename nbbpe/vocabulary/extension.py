@@ -14,7 +14,7 @@ from ..encoding.pretoken_ids import ids_of_each, pretoken_ids, unmerged_ids, wit
 from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID
-from ..system.excerpt import shown
+from ..system.excerpt import first_few, shown
 from ..system.integers import check_integer
 from ..system.progress import Progress
 from ..system.stopping import Stopping, stopping_on_signals
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 _MOST_CHECKED = 5000  # words that are encoded by the new vocabulary, to see that they are as they were trained
 _LONGEST_CHECKED = 200  # bytes of such a word
-_MOST_NAMED = 5  # tokens or words in a warning
 _STARTS = ("start", "earlier_starts")  # what a provenance tells of them in `training`
 
 
@@ -302,10 +301,10 @@ def _warn_of_unreachable(table: Merges, new: dict[int, bytes]) -> None:
     """Warn of new tokens whose own bytes do not encode to them, as older merges make other tokens of these bytes."""
     lost = unmerged_ids(new, table).tolist()
     if lost:
-        named = ", ".join(f"{shown(new[token_id])} (id {token_id})" for token_id in lost[:_MOST_NAMED])
+        named = first_few(lost, show=lambda token_id: f"{shown(new[token_id])} (id {token_id})")
         warn_user(
             f"{len(lost):,} of the {len(new):,} new tokens cannot be reached, as older merges make other tokens of their "
-            f"bytes: {named}{', ...' if len(lost) > _MOST_NAMED else ''}"
+            f"bytes: {named}"
         )
 
 
@@ -327,10 +326,9 @@ def _check_sample(table: Merges, words: WordCounts, started: _Started, merges: N
         if ids[ends[number] : ends[number + 1]].tolist() != _merged(trained, rows, ranks):
             differing.append(texts[number])
     if differing:
-        named = ", ".join([*map(shown, differing[:_MOST_NAMED]), *(["..."] if len(differing) > _MOST_NAMED else [])])
         warn_user(
             f"{len(differing):,} of {len(chosen):,} words of the source get other ids than training gave them, because "
-            f"this vocabulary has tokens that its merges do not make: {named}"
+            f"this vocabulary has tokens that its merges do not make: {first_few(differing)}"
         )
 
 

@@ -13,7 +13,7 @@ from ..counting.word_counts import WordCounts
 from ..encoding.pretoken_ids import pretoken_ids
 from ..model.model import Model
 from ..sources import Input, Skipped, total_size
-from ..system.excerpt import shown
+from ..system.excerpt import first_few
 from ..system.progress import Progress
 from ..system.user_warnings import warn_user
 from ..text.pattern import Pattern
@@ -64,14 +64,13 @@ class MixedText(Supply):
     def _warn_of_sources_without_text(self, trained: dict[str, Gathered]) -> None:
         """Warn where a sample has no document of a source: of few documents, it may have all or none."""
         without = [
-            shown(name)
+            name
             for name, words in trained.items()
             if words.is_empty() and is_sampled(self._mixture, name) and any(each.n_text() for each in self._found[name])
         ]
         if without and len(without) < len(trained):  # else it is an error
-            names = ", ".join(without[:5] + ["..."] * (len(without) > 5))
             warn_user(
-                f"{self._limits()} leaves no text of {names} to train on, as "
+                f"{self._limits()} leaves no text of {first_few(without)} to train on, as "
                 "whole documents are kept or left out. In plain text, special tokens separate documents; without special "
                 "tokens, each line is a document (with_special_tokens adds them after training)"
             )
