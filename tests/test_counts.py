@@ -397,6 +397,7 @@ def test_wrong_tables_are_errors(tmp_path, counts):
     for table, message in (
         (pa.table({"word": [b"a"]}), "one column 'count'; its columns are 'word'"),
         (pa.table({"text": ["a"], "count": [1]}), "one column 'word'; its columns are 'text', 'count'"),
+        (pa.table({f"c{i}": [1] for i in range(11)}), r"its columns are 'c0', .*, 'c9', \.\.\.$"),
     ):
         with pytest.raises(ValueError, match=message):
             nbbpe.train(counts=table, vocab_size=300, pattern="gpt2")

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ..sources.columns import as_strings, check_kind, null_rows, offsets_of
+from ..sources.columns import as_strings, check_kind, null_rows, offsets_of, shown_columns
 from ..sources.optional_packages import require
 from ..system.paths import Path
 from ..text.utf8 import padded
@@ -93,8 +93,7 @@ def check_columns(schema: Any, name: str) -> None:
     """Raise ValueError unless a table with this schema may be one of counts."""
     for column in WORD, COUNT:
         if schema.names.count(column) != 1:
-            columns = ", ".join(map(repr, schema.names[:10]))
-            raise ValueError(f"{name!r} must have one column {column!r}; its columns are {columns}")
+            raise ValueError(f"{name!r} must have one column {column!r}; its columns are {shown_columns(schema)}")
 
 
 def words_of(batch: Any, name: str, first_row: int) -> WordCounts:
