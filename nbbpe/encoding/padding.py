@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.model import Model
-from ..system.integers import check_integer, check_positive
+from ..system.integers import check_integer, check_limit
 from ..system.stretches import gathered
 
 Side = Literal["left", "right"]
@@ -46,9 +46,8 @@ def check_padding(
     """Arguments of Tokenizer.encode_padded, checked. Raises TypeError or ValueError."""
     if padding not in ("longest", "max_length"):
         raise ValueError(f'padding must be "longest" or "max_length", not {padding!r}')
-    if max_length is not None:
-        max_length = check_positive("max_length", max_length, "a positive integer or None")
-    elif padding == "max_length":
+    max_length = check_limit("max_length", max_length)
+    if max_length is None and padding == "max_length":
         raise ValueError('padding="max_length" needs a max_length')
     for name, side in ("padding_side", padding_side), ("truncation_side", truncation_side):
         if side not in ("left", "right"):

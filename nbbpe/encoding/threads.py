@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..kernels.machine.large_pages import Room
 from ..kernels.pieces.special_tokens import new_special_tokens
-from ..system.integers import check_positive
+from ..system.integers import check_limit
 from ..system.part_joiner import Joiner, PartWriter
 from ..system.workers import ENDED, default_workers, run_jobs
 from ..text.text_windows import cut_text, most_bytes, text_windows
@@ -52,7 +52,7 @@ class MemoryPart(NamedTuple):
 
 def check_threads(num_threads: int | None) -> int | None:
     """An argument `num_threads`. Raises TypeError or ValueError unless it is a positive integer or None."""
-    return None if num_threads is None else check_positive("num_threads", num_threads, "a positive integer or None")
+    return check_limit("num_threads", num_threads)
 
 
 def threads_for(n_bytes: int, num_threads: int | None) -> int:

@@ -25,3 +25,8 @@ def check_integer(name: str, value: Any, at_least: int | None = None, kind: str 
 def check_positive(name: str, value: Any, kind: str = "a positive integer") -> int:
     """An argument as an int. Raises TypeError or ValueError unless it is a positive integer."""
     return check_integer(name, value, 1, kind)
+
+
+def check_limit(name: str, value: Any) -> int | None:
+    """An argument as an int, or None for no limit. Raises TypeError or ValueError for other than a positive integer."""
+    return None if value is None else check_positive(name, value, "a positive integer or None")

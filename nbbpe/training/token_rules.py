@@ -8,7 +8,7 @@ from typing import Any
 
 from ..kernels.training import token_limits
 from ..system.excerpt import shown
-from ..system.integers import check_positive
+from ..system.integers import check_limit
 from ..system.lazy import imported_on_use
 from ..text.time_limit import seconds_for
 from ..text.utf8 import each_to_bytes, to_text
@@ -72,9 +72,7 @@ class TokenRules:
             if not isinstance(value, bool):
                 raise TypeError(f"{name} must be True or False, not {value!r}")
         for name in "max_letters", "max_numbers", "max_words":
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, check_positive(name, value, "a positive integer or None"))
+            object.__setattr__(self, name, check_limit(name, getattr(self, name)))
         forbidden = self.forbidden
         if isinstance(forbidden, (str, bytes)) or callable(forbidden):
             forbidden = (forbidden,)

@@ -14,7 +14,7 @@ import numpy as np
 from ..counting.sorted_runs import concatenate, words_between
 from ..counting.word_counts import WordCounts
 from ..system.excerpt import shown
-from ..system.integers import check_positive
+from ..system.integers import check_limit
 from ..training.parity_queues import Groups
 
 
@@ -59,9 +59,7 @@ class Parity:
         if self.parallel is not None and not isinstance(self.parallel, Mapping):
             raise TypeError(f"parallel must be a dict of texts by name, not {shown(self.parallel)}")
         for name in "after", "window":
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, check_positive(name, value, "a positive integer or None"))
+            object.__setattr__(self, name, check_limit(name, getattr(self, name)))
         if self.after is not None and self.after < 256:
             raise ValueError(f"after={self.after} is too small: the 256 bytes are tokens, too")
 
