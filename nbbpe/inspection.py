@@ -232,25 +232,14 @@ def text_figures(
     return _text_figures(tokenizer, vocab, counts, n_most_frequent)
 
 
-def count_tokens(
-    tokenizer: Tokenizer, source: TextSource, field: str | None, on_error: str, allowed_special: Choice | None
-) -> tuple[int, int]:
-    """The number of tokens of a text, and of bytes, as in `text_figures`, without figures for each token of the vocabulary,
-    which take longer than encoding a small text. The other arguments are those of `encoded`.
-
-    >>> import nbbpe.inspection
-    >>> tok = nbbpe.train("corpus.txt", 264, ["<|endoftext|>"])
-    >>> nbbpe.inspection.count_tokens(tok, "corpus.txt", field=None, on_error="raise", allowed_special=None)
-    (210, 660)
-    """
-    (found,) = count_tokens_of_each(tokenizer, [source], field, on_error, allowed_special)
-    return found
-
-
 def count_tokens_of_each(
     tokenizer: Tokenizer, sources: Sequence[TextSource], field: str | None, on_error: str, allowed_special: Choice | None
 ) -> list[tuple[int, int]]:
-    """As `count_tokens`, for several texts; if a field is given, some of them may be plain text.
+    """The number of tokens of each of several texts, and of bytes, as in `text_figures`, without figures for each token of
+    the vocabulary, which take longer than encoding a small text.
+
+    field : as in `encoded`; if it is given, some of the texts may be plain text
+    on_error, allowed_special : as in `encoded`
 
     >>> import nbbpe.inspection
     >>> tok = nbbpe.train("corpus.txt", 264, ["<|endoftext|>"])
