@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from ..system.choices import check_one_of
 from ..system.user_warnings import warn_user
 
 ON_ERROR = ("raise", "skip")
@@ -15,8 +16,7 @@ NESTED = ": give texts from within records as an iterator, as in documents=(reco
 
 def check_on_error(on_error: str) -> None:
     """Raise ValueError for what is not one of ON_ERROR."""
-    if on_error not in ON_ERROR:
-        raise ValueError(f"on_error must be one of {', '.join(map(repr, ON_ERROR))}, not {on_error!r}")
+    check_one_of("on_error", on_error, ON_ERROR)
 
 
 class Skipped(NamedTuple):

@@ -14,15 +14,7 @@ from types import FrameType
 from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
 ON_INTERRUPT = ("raise", "keep")
-
-
-def check_on_interrupt(on_interrupt: object) -> None:
-    """Raise ValueError unless it is one of ON_INTERRUPT."""
-    if on_interrupt not in ON_INTERRUPT:
-        raise ValueError(f"on_interrupt must be one of {', '.join(map(repr, ON_INTERRUPT))}, not {on_interrupt!r}")
 
 
 class Stopping:

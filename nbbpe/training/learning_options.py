@@ -5,10 +5,11 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..system.choices import check_one_of
 from ..system.integers import check_positive
-from ..system.stopping import Stopping, check_on_interrupt
+from ..system.stopping import ON_INTERRUPT, Stopping
 from ..system.user_warnings import warn_user
-from .tie_break import check_tie_break
+from .tie_break import TIE_BREAKS
 from .token_rules import TokenRules, check_rules
 
 if TYPE_CHECKING:
@@ -80,10 +81,10 @@ def check_learning_options(
     tie_break: str, min_frequency: int, max_token_length: int | None, rules: TokenRules | None, on_interrupt: str
 ) -> LearningOptions:
     """Check arguments of `nbbpe.train`. Raises TypeError or ValueError."""
-    check_tie_break(tie_break)
+    check_one_of("tie_break", tie_break, TIE_BREAKS)
     min_frequency = check_positive("min_frequency", min_frequency)
     if max_token_length is not None:
         max_token_length = check_positive("max_token_length", max_token_length)
-    check_on_interrupt(on_interrupt)
+    check_one_of("on_interrupt", on_interrupt, ON_INTERRUPT)
     check_rules(rules)
     return LearningOptions(tie_break, min_frequency, max_token_length, rules or TokenRules(), on_interrupt == "keep")
