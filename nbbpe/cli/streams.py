@@ -141,7 +141,7 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
 
 def _npy_array(path: str) -> NDArray[Any]:
     """The ids in a .npy file, mapped into memory. Raises ValueError that names the file if it holds none."""
-    from ..idfiles.token_file import read_npy_header
+    from ..idfiles.opening import read_npy_header
 
     check_mappable(path)
     with open(path, "rb") as file:

@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-import io
 import itertools
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ..system.excerpt import cut, shown
 from ..system.integers import check_integer
-from ..system.paths import Path, absolute, check_mappable
-from ..system.wrong_argument import WrongArgument
+from ..system.paths import Path, absolute
 from .checksum import checksum, concatenated
-from .document_ends import checked_ends, map_ends
-from .publishing import publishing
-from .sidecar import (
-    Described,
-    check_checksum,
-    check_described,
-    find_sidecar,
-    known_checksum,
-    sidecar_path,
-)
+from .document_ends import checked_ends
+from .opening import check_tokenizer, id_dtype, open_ids
+from .sidecar import Described, check_checksum, known_checksum
 
 _IDS_AT_ONCE = 1 << 22  # looked through for separators, or checked, in one step
 _DOCUMENTS_AT_ONCE = 1 << 12  # whose places are Python's integers, of 40 bytes each
-_MOST_HEADER = 1 << 16  # bytes of a .npy file before its ids: NumPy reads a header of 10,000 at most
 
 T = TypeVar("T")
 Batch = tuple[NDArray[np.int64], NDArray[np.int64]]
-# The ids of a file, the ends of its documents and its sidecar, if it has these.
-_Opened = tuple["np.memmap[Any, np.dtype[Any]]", NDArray[np.int64] | None, dict[str, Any] | None]
 
 
 class TokenFile:
@@ -92,12 +77,12 @@ class TokenFile:
         if tokenizer is not None and not hasattr(tokenizer, "fingerprint"):
             raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load) or None, not {tokenizer!r:.100}")
         self.path = absolute(path)
-        self._given_dtype = None if dtype is None else _id_dtype(dtype)
+        self._given_dtype = None if dtype is None else id_dtype(dtype)
         about = self._open()
         self.vocab_size: int | None = about["vocab_size"] if about else None
         self._n_ends: int = about["document_ends"] if about else 0
         if tokenizer is not None and check:
-            _check_tokenizer(self.path, about, tokenizer)
+            check_tokenizer(self.path, about, tokenizer)
         if separator_ids is not None:
             if not isinstance(separator_ids, Iterable):
                 raise TypeError(f"separator_ids must be a list of ids, such as [50256], not {separator_ids!r:.100}")
@@ -112,7 +97,7 @@ class TokenFile:
 
     def _open(self) -> dict[str, Any] | None:
         """Map the files that have the names now; returns the sidecar."""
-        self.ids, self._ends, about = _open(self.path, self._given_dtype)
+        self.ids, self._ends, about = open_ids(self.path, self._given_dtype)
         self.dtype, self._n_ids = self.ids.dtype, len(self.ids)
         self.fingerprint: str | None = about["fingerprint"] if about else None
         self._checksum: str | None = about["checksum"] if about else None
@@ -337,107 +322,3 @@ def _seeded(make: Callable[[Any], T], seed: Any, name: str, kind: str = "") -> T
     except (TypeError, ValueError) as error:
         message = f"{name} must be {kind}an integer from 0 on, a list of these, or None, not {seed!r:.100}"
         raise type(error)(message) from None
-
-
-def _id_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """A dtype for ids. Raises TypeError if it is not one of integers."""
-    found = np.dtype(dtype)
-    if found.kind not in "iu":
-        raise TypeError(f"dtype must be one of integers, such as np.uint16, and is {found}")
-    # Files are little-endian on all machines; a dtype that is big-endian on a little-endian machine is taken literally.
-    return found.newbyteorder("<") if found.isnative else found
-
-
-def _open(path: str, dtype: np.dtype[Any] | None) -> _Opened:
-    """Map a file of ids, with its sidecar and its ends.
-
-    Raises OSError, or ValueError that names what does not fit; no value of the sidecar is used before it is checked.
-    """
-    with suppress(FileNotFoundError, ValueError):
-        return _open_at_once(path, dtype)
-    # Another process may be replacing the files at this moment.
-    with publishing(os.path.realpath(path), shared=True):
-        return _open_at_once(path, dtype)
-
-
-def _open_at_once(path: str, dtype: np.dtype[Any] | None) -> _Opened:
-    """See _open. While the files are replaced, one may be missing or not fit the others."""
-    check_mappable(path)
-    with open(path, "rb") as file:
-        beside, about = find_sidecar(path)
-        found, offset, n_ids = _measure(file, path, dtype, about)
-        if about:
-            check_described(beside, about, n_ids, found)
-        if not n_ids:
-            raise ValueError(f"{path} holds no ids: the text it was made from was empty")
-        ends = map_ends(beside) if about and about["document_ends"] else None
-        # The other files change only while the file of ids does not exist. If that is still the same, so is all that was
-        # read.
-        if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
-            raise ValueError(f"{path} was replaced while it was opened: open it again")
-        return np.memmap(file, dtype=found, mode="r", offset=offset, shape=(n_ids,)), ends, about
-
-
-def _measure(
-    file: BinaryIO, path: str, dtype: np.dtype[Any] | None, about: dict[str, Any] | None
-) -> tuple[np.dtype[Any], int, int]:
-    """The content of an open file of ids: (dtype, offset of the first id in bytes, number of ids). Raises as _open does."""
-    size = os.fstat(file.fileno()).st_size
-    found, offset, said = read_npy_header(file, path) if path.endswith(".npy") else (None, 0, None)
-    if found is None:
-        found = np.dtype(about["dtype"]).newbyteorder("<") if about else dtype
-    if found is None:
-        raise WrongArgument(
-            f"{path} has no sidecar {os.path.basename(sidecar_path(path))} that says what its bytes are: encode the text "
-            "with Tokenizer.encode_file, or pass dtype (np.uint16 for a train.bin of nanoGPT)"
-        )
-    if dtype is not None and dtype != found:
-        raise WrongArgument(f"{path} holds ids of {found}, and the argument dtype says {dtype}")
-    n_ids, rest = divmod(size - offset, found.itemsize)
-    if rest:
-        raise ValueError(
-            f"{path} has {size - offset:,} bytes of ids, which is not a multiple of the {found.itemsize} bytes of a "
-            f"{found}: it was truncated, or holds something else"
-        )
-    if said is not None and said != n_ids:
-        raise ValueError(f"{path} holds {n_ids:,} ids, and its header says {said:,}: it was truncated or added to")
-    return found, offset, n_ids
-
-
-def read_npy_header(file: Any, path: str) -> tuple[np.dtype[Any], int, int]:
-    """(dtype, offset of the first id in bytes, number of ids) of a .npy file. Raises ValueError if it holds no ids."""
-    # No more than a header has: NumPy asks a file for as many bytes as the header says, 4 GB or less, and gets that memory.
-    start = io.BytesIO(file.read(_MOST_HEADER))
-    try:
-        version = np.lib.format.read_magic(start)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read(start)
-    except Exception as error:  # NumPy parses the header as Python, and passes on whatever that raises
-        raise ValueError(f"{path} is not a NumPy array file ({cut(str(error), 200)})") from None
-    if len(shape) != 1 or dtype.kind not in "iu":
-        raise ValueError(
-            f"{path} must hold a 1-D array of integers, and holds one of {cut(str(dtype))} with the shape {shown(shape)}"
-        )
-    return dtype, start.tell(), shape[0]
-
-
-def _check_tokenizer(path: str, about: dict[str, Any] | None, tokenizer: Described) -> None:
-    """Raise ValueError unless the sidecar of a file says that this tokenizer made its ids."""
-    if about is None:
-        raise ValueError(
-            f"{path} has no sidecar {os.path.basename(sidecar_path(path))} that says which tokenizer made its ids: encode "
-            "the text with Tokenizer.encode_file, or pass check=False if you know that it was this one"
-        )
-    if about["fingerprint"] != tokenizer.fingerprint:
-        raise ValueError(
-            f"{path} holds ids of another tokenizer, with fingerprint {about['fingerprint']} and {about['vocab_size']:,} "
-            f"tokens; this one has {tokenizer.fingerprint} and {tokenizer.vocab_size:,}: load the one that encoded the "
-            "file, encode the text again, or pass check=False"
-        )
-    theirs, ours = about.get("character_classes"), tokenizer.provenance.get("character_classes")
-    if theirs is not None and ours is not None and theirs != ours:
-        raise ValueError(
-            f"{path} was encoded with regex {about['versions'].get('regex')}, which classes some characters differently "
-            f"(letter, digit or other) from the version that this tokenizer was made with (digests "
-            f"{theirs} and {ours}): encode the text again, or pass check=False"
-        )

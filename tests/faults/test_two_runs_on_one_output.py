@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import nbbpe
-from nbbpe.idfiles import publishing, token_file, writer
+from nbbpe.idfiles import opening, publishing, writer
 
 # Of equal lengths in ids, so that no size tells one from the other; and of others.
 DOCUMENTS = [["the cat", "cat"], ["cat", "the cat"], ["a b c"], ["the cat sat on the mat"] * 40]
@@ -110,7 +110,7 @@ def test_a_file_is_opened_once(small, tmp_path, monkeypatch):
     """Replaced between two looks at it, the ids that are mapped are those that were measured."""
     path = tmp_path / "ids.bin"
     small.encode_file(iter(DOCUMENTS[0]), path)
-    real = token_file.find_sidecar
+    real = opening.find_sidecar
     replaced = []
 
     def find_sidecar(name):
@@ -120,7 +120,7 @@ def test_a_file_is_opened_once(small, tmp_path, monkeypatch):
             small.encode_file(iter(DOCUMENTS[1]), path)
         return found
 
-    monkeypatch.setattr(token_file, "find_sidecar", find_sidecar)
+    monkeypatch.setattr(opening, "find_sidecar", find_sidecar)
     file = nbbpe.TokenFile(path, small, verify=True)
     assert replaced
     assert [ids.tolist() for ids in file.documents()] == ids_of(small)[1]
