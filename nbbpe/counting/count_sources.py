@@ -10,11 +10,12 @@ from ..sources.arrow import is_arrow, reader_of
 from ..sources.finding import find_files, name_of
 from ..sources.inputs import File
 from ..sources.optional_packages import naming_arrow_errors, require
+from ..sources.parquet import PARQUET
 from ..system.integers import check_positive
 from ..system.wrong_argument import WrongArgument
 from ..text.utf8 import each_to_bytes
 from .count_description import KEY
-from .count_tables import COUNT, ENDINGS, PARQUET, WORD, arrow, check_columns, words_of
+from .count_tables import COUNT, ENDINGS, WORD, arrow, check_columns, words_of
 from .gathering import MOST_COUNT
 from .word_counts import WordCounts
 

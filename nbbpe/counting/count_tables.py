@@ -10,6 +10,7 @@ import numpy as np
 
 from ..sources.columns import as_strings, check_kind, null_rows, offsets_of, shown_columns
 from ..sources.optional_packages import require
+from ..sources.parquet import PARQUET
 from ..system.paths import Path
 from ..text.utf8 import padded
 from .count_description import Description
@@ -17,7 +18,6 @@ from .sorted_runs import concatenate
 from .word_counts import WordCounts
 
 WORD, COUNT = "word", "count"
-PARQUET = (".parquet", ".pq")
 ENDINGS = (*PARQUET, ".arrow", ".ipc", ".feather")
 _MOST_BINARY = 2**31 - 1  # bytes of the words of a batch whose type is binary
 

@@ -14,23 +14,21 @@ from ..text.utf8 import check_texts, gives_names
 from .arrow import ArrowColumn, is_arrow
 from .compressed import COMPRESSIONS
 from .inputs import File, Input
-from .iterable import Documents
+from .iterable import LONGEST_NAME, Documents
 from .json_array import JsonArray
 from .jsonl import JsonLines
 from .local import find_local, matching_files
 from .other_formats import warn_of_other_formats
-from .parquet import ParquetTable
+from .parquet import PARQUET, ParquetTable
 from .plain import PlainText
 from .remote import find_remote, is_url, local_path
 from .tally import check_on_error
 
 _JSON_LINES = (".jsonl", ".ndjson")
 _JSON = ".json"
-_PARQUET = (".parquet", ".pq")
 # Their bytes are never the text itself, so they must not be read as plain files.
 _NOT_READ = (".7z", ".br", ".bz2", ".lz4", ".lzma", ".rar", ".snappy", ".tar", ".tgz", ".xz", ".zip")
 
-_LONGEST_PATH = 4096  # characters
 _FIELD = "text"  # the default field of records
 
 
@@ -108,7 +106,7 @@ def check_field(field: str | None, inputs: Sequence[Input]) -> None:
     if isinstance(first, PlainText):
         raise WrongArgument(
             f"field={field!r} names a field of records, and {first.file.name!r} is plain text by its name: records are "
-            f"files of {', '.join((*_JSON_LINES, _JSON, *_PARQUET))}"
+            f"files of {', '.join((*_JSON_LINES, _JSON, *PARQUET))}"
         )
     if isinstance(first, ArrowColumn):
         raise WrongArgument(f"field={field!r} names a column of a table, and the Arrow data is a column: leave field out")
@@ -127,12 +125,12 @@ def _input(file: File, field: str) -> Input:
     compression = suffix if suffix in COMPRESSIONS else ""
     if compression:
         suffix = _ending(name.removesuffix(compression))
-    if suffix in _NOT_READ or (compression and suffix in _PARQUET):
+    if suffix in _NOT_READ or (compression and suffix in PARQUET):
         raise ValueError(
             f"{file.name!r} is compressed in a way that nbbpe does not read: decompress it first (plain text and JSON "
             f"lines may be {', '.join(COMPRESSIONS)}, parquet files not at all)"
         )
-    if suffix in _PARQUET:
+    if suffix in PARQUET:
         return ParquetTable(file, field)
     if suffix == _JSON:
         return JsonArray(file, compression, field)
@@ -213,7 +211,7 @@ def _check_no_text(path: Path, what: str) -> None:
     if "\0" not in os.fsdecode(path):
         if not isinstance(path, str) or is_url(path) or os.path.exists(path):
             return
-        is_no_name = len(path) > _LONGEST_PATH or "\n" in path
+        is_no_name = len(path) > LONGEST_NAME or "\n" in path
         if not is_no_name and (matching_files(path) is not None or not _is_text(path)):
             return  # a name; opening it says what is wrong with it
     raise FileNotFoundError(

@@ -16,7 +16,7 @@ from .tally import Tally
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
-_LONGEST_NAME = 4096  # characters
+LONGEST_NAME = 4096  # characters
 
 
 class Documents(ReadOnce):
@@ -48,7 +48,7 @@ def _no_names(documents: Iterable[Text]) -> Iterator[Text]:
     for first in iterator:
         if isinstance(first, os.PathLike):
             raise TypeError(f"the source gives paths ({first!r}), so it must be a list or a tuple of them: list(paths)")
-        if isinstance(first, str) and len(first) <= _LONGEST_NAME and os.path.isfile(first):
+        if isinstance(first, str) and len(first) <= LONGEST_NAME and os.path.isfile(first):
             warn_user(
                 f"the first text is the name of a file, {str(first)!r}, and is treated as a text; to read files, give a "
                 "list or a tuple of their names",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
     from ..text.chunks import CutRules
 
+PARQUET = (".parquet", ".pq")  # how names of such files end
 _BATCH_BYTES = 15 << 16  # of text that is in memory at a time, about: a window; with 4 MB pyarrow has held 20 MB more
 # Rows that repeat a text of a dictionary take a few bytes each in the file, and all of the text in memory. Fewer cost time.
 _MAX_BATCH_ROWS = 1 << 11
