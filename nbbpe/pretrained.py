@@ -6,14 +6,13 @@ import os
 from typing import Any
 
 from .formats import folder, to_huggingface
-from .formats.for_transformers import CONFIG, JSON, ROLES, new_config, saved_tokens, write_json
+from .formats.for_transformers import CONFIG, JSON, MAP, ROLES, new_config, saved_tokens, write_json
 from .model.model import Model
 from .system.atomic_files import made_folder, whole_file
 from .system.excerpt import shown
 from .system.integers import check_positive
 from .system.paths import Path
 
-_MAP = "special_tokens_map.json"
 _TEMPLATE = "chat_template.jinja"  # as transformers 4.50 and later write it; they prefer it to the entry of the config
 
 
@@ -50,8 +49,8 @@ def save_pretrained(
         to_huggingface.write_text(unfinished, text)
     if os.path.exists(os.path.join(path, folder.ABOUT)):  # else nbbpe.load would go on to read another tokenizer
         folder.write(path, model)
-    names = [JSON, CONFIG, _MAP]
-    for name, content in {CONFIG: config, _MAP: roles}.items():
+    names = [JSON, CONFIG, MAP]
+    for name, content in {CONFIG: config, MAP: roles}.items():
         with whole_file(os.path.join(path, name)) as unfinished:
             write_json(unfinished, content)
     if chat_template is not None and os.path.lexists(os.path.join(path, _TEMPLATE)):  # else the older one would be taken

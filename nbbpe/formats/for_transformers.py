@@ -19,6 +19,7 @@ from .to_huggingface import added_token, content, write_text
 
 JSON = "tokenizer.json"
 CONFIG = "tokenizer_config.json"
+MAP = "special_tokens_map.json"
 ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 NAMES = (JSON, CONFIG)
 _CLASSES = ("PreTrainedTokenizerFast", "NbbpeTokenizerFast")
