@@ -35,7 +35,7 @@ class Supply(ABC):
     denominator           : what counts must be divided by, because weights are fractions
     """
 
-    def __init__(self, options: CountingOptions, split: Pattern, special_tokens: list[str], denominator: int = 1) -> None:
+    def __init__(self, options: CountingOptions, split: Pattern, special_tokens: list[str], denominator: int) -> None:
         self._options = options
         self._was_read = False
         self.split = split
