@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import itertools
 import random
-import time
 from collections.abc import Callable
 
 import naive
 import numpy as np
+from timing import seconds
 
 import nbbpe
 from nbbpe.counting.counters import WordRules
@@ -25,23 +25,23 @@ from nbbpe.text.pattern import NAMED
 
 LETTERS = np.frombuffer(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", dtype=np.uint8)
 NO_SECRET = np.zeros(secret.SIZE, dtype=np.uint64)  # by which all keys of up to four bytes have one home
-# What the home of a key of up to eight bytes was the highest bits of, before there was a secret: key times this.
-FORMER_FACTOR = 0x9E3779B97F4A7C15
+# Without a secret, the home of a key of up to eight bytes could be the highest bits of the key times a constant: as this.
+KNOWN_FACTOR = 0x9E3779B97F4A7C15
 
 
 @functools.cache
 def colliding_words() -> list[bytes]:
-    """Words of a space and seven letters, of which all had one home while homes did not depend on a secret."""
+    """Words of a space and seven letters, of which all have one home by KNOWN_FACTOR."""
 
     def sums(letters: list[np.ndarray], first_byte: int) -> np.ndarray:
         total = np.zeros(1, dtype=np.uint64)
         for i, some in enumerate(letters):
-            factor = np.uint64((FORMER_FACTOR << 8 * (first_byte + i)) % 2**64)
+            factor = np.uint64((KNOWN_FACTOR << 8 * (first_byte + i)) % 2**64)
             total = np.add.outer(total, some.astype(np.uint64) * factor).ravel()
         return total
 
     firsts, lasts = [LETTERS] * 3, [LETTERS[:26]] + [LETTERS] * 3
-    heads, tails = sums(firsts, 1) + np.uint64(FORMER_FACTOR * 32 % 2**64), sums(lasts, 4)
+    heads, tails = sums(firsts, 1) + np.uint64(KNOWN_FACTOR * 32 % 2**64), sums(lasts, 4)
     order = np.argsort(heads)
     # Of each tail the heads with which the highest three bytes of the sum are 0: one stretch, but for where it wraps.
     wanted = np.uint64(0) - tails
@@ -61,16 +61,6 @@ def random_words() -> list[bytes]:
     return [b" " + bytes(source.choices(LETTERS.tobytes(), k=7)) for _ in colliding_words()]
 
 
-def seconds(work: Callable[[], object], rounds: int = 3) -> float:
-    """The least time that some work took."""
-    times = []
-    for _ in range(rounds):
-        began = time.process_time()
-        work()
-        times.append(time.process_time() - began)
-    return min(times)
-
-
 def fresh(tokenizer: nbbpe.Tokenizer) -> nbbpe.Tokenizer:
     """The same tokenizer, which has not seen any text."""
     return nbbpe.Tokenizer(tokenizer.vocab, tokenizer.merges, tokenizer.special_tokens)
@@ -86,7 +76,7 @@ def wanted_ids(tokenizer: nbbpe.Tokenizer, words: list[bytes]) -> list[int]:
 def test_the_words_did_collide():
     words = colliding_words()
     assert len(set(words)) == len(words) > 20_000
-    assert {int.from_bytes(word, "little") * FORMER_FACTOR % 2**64 >> 40 for word in words} == {0}
+    assert {int.from_bytes(word, "little") * KNOWN_FACTOR % 2**64 >> 40 for word in words} == {0}
 
 
 def test_words_that_collided_have_homes_as_any_words():

@@ -10,27 +10,17 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 from guard_pages import at_page_end
+from timing import seconds
 
 import nbbpe
 from nbbpe.kernels.pieces.special_tokens import SpecialTokens, beginning_node, find_specials, new_special_tokens
 from nbbpe.text import special_search, utf8
 
 MB = 1_000_000
-
-
-def seconds(work: Callable[[], object], times: int = 3) -> float:
-    """The least of some times, of the processor: tests run beside each other."""
-    found = []
-    for _ in range(times):
-        began = time.process_time()
-        work()
-        found.append(time.process_time() - began)
-    return min(found)
 
 
 def looked_through(tokens: list[bytes], data: bytes) -> float:
@@ -52,7 +42,7 @@ def word(source: random.Random, n: int) -> bytes:
 @pytest.mark.parametrize("make", [lambda n: b"a" * n + b"b", lambda n: b"b" + b"a" * n, lambda n: b"a" * n])
 @pytest.mark.parametrize("shorter", [[], [b"a"], [b"a" * n for n in range(1, 500)]], ids=["alone", "a", "many"])
 def test_a_token_that_nearly_matches_everywhere_takes_linear_time(length, make, shorter):
-    # Comparing it at each place took 10,000 steps a byte and more: 51 s.
+    # Comparing it at each place would take 10,000 steps a byte and more: 51 s.
     tokens = list({make(length), *shorter})
     assert looked_through(tokens, b"a" * MB) < 0.4
 
@@ -107,14 +97,14 @@ def test_loading_a_file_with_many_added_tokens_takes_linear_time(tmp_path, turns
 
 @pytest.mark.parametrize("rules", [("lstrip",), ("rstrip",), ("lstrip", "rstrip")], ids="-".join)
 def test_tokens_that_take_whitespace_and_are_whitespace_take_linear_time(small, tmp_path, rules):
-    # Each looked through all the whitespace beside it: 30 s for 8,000 spaces.
+    # If each looked through all the whitespace beside it, 8,000 spaces would take 30 s.
     small.with_special_tokens([" "]).to_hf(tmp_path / "tokenizer.json")
     document = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
     document["added_tokens"][-1].update(dict.fromkeys(rules, True))
     (tmp_path / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
     tokenizer, n = nbbpe.load(tmp_path / "tokenizer.json"), 8000
     assert len(tokenizer.encode("x" + " " * n + "x")) == 2 + (1 if len(rules) == 2 else n)
-    assert seconds(lambda: tokenizer.encode("x" + " " * n + "x"), times=1) < 1
+    assert seconds(lambda: tokenizer.encode("x" + " " * n + "x"), rounds=1) < 1
 
 
 def test_many_special_tokens_are_checked_in_linear_time(quiet):
@@ -122,7 +112,7 @@ def test_many_special_tokens_are_checked_in_linear_time(quiet):
         nbbpe.train(iter(["the cat"]), 256 + n, [f"<|{i}|>" for i in range(n)])
 
     train(10)
-    assert seconds(lambda: train(20_000)) < 10 * seconds(lambda: train(5000)) + 0.1  # 20 times before
+    assert seconds(lambda: train(20_000)) < 10 * seconds(lambda: train(5000)) + 0.1  # by the square, 16 times
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of one thread are POSIX's")
