@@ -640,7 +640,7 @@ def test_where_a_text_may_be_cut_is_found_in_linear_time(space):
         began = time.process_time()
         assert last_cut(window, {}) == 0  # each space follows another one
         seconds.append(time.process_time() - began)
-    # Without the other kind of space, all of the text was searched for one at each place.
+    # The first text has only one kind of space: it must not be searched for the other kind at each place.
     assert seconds[0] < 2.5 * seconds[1]
 
 

@@ -643,7 +643,7 @@ def test_scratch_fits_lists_of_pairs_that_are_entered_again(sizes, watched):
 
 
 def test_all_lists_are_measured_after_much_work_and_not_after_each_question(watched, monkeypatch):
-    # Lists are as many as pairs: this took five times as long as all merges of 32,000 tokens.
+    # Lists are as many as pairs: each time, measuring would take five times as long as all merges of 32,000 tokens.
     statuses: Counter[int] = Counter()
     measured: list[int] = []
 

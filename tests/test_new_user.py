@@ -1,4 +1,4 @@
-"""What a new user tries first: each was a fault once, found by trying."""
+"""What a new user tries first, as far as it is easily got wrong."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def test_encoding_holds_no_more_of_a_stream_than_a_window_or_a_document(sizes):
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells how much memory a process takes")
 @pytest.mark.parametrize("kind", ["str", "bytes", "file"])
 def test_memory_is_bounded_by_the_document_and_a_constant(kind, tmp_path):
-    """22.7 MB took 592 MB in training and 882 in encoding, when all pretokens of a document were in one list."""
+    """With all pretokens of a document in one list, 22.7 MB would take 592 MB in training and 882 in encoding."""
     n = examples(1_500_000, 4_000_000)
     (tmp_path / "text.txt").write_text(("the cat sat on a mat, " * (n // 22 + 1))[:n])
     script = f"""{MEASURE}
