@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..system.excerpt import first_few
 from ..system.lazy import imported_on_use
-from ..text.utf8 import to_text
+from ..text.utf8 import to_text, widths_of
 
 html: Any = imported_on_use("html")
 
@@ -125,17 +125,9 @@ def in_characters(
     """
     if text.isascii():
         return starts, ends
-    widths = _widths(text)
+    widths = widths_of(text)
     character_of_byte = np.repeat(np.arange(len(widths)), widths)
     return character_of_byte[starts], character_of_byte[ends - 1] + 1
-
-
-def _widths(text: str) -> NDArray[np.int64]:
-    """The number of bytes that `to_bytes` makes of each character."""
-    codes = np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), dtype="<u4")
-    widths = 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
-    widths[(codes >= 0xDC80) & (codes <= 0xDCFF)] = 1  # a byte of invalid UTF-8
-    return widths
 
 
 def visible(token: bytes) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .chunks import Positioned, PositionedBytes, find_cuts
-from .utf8 import LONGEST_CHARACTER, Data, to_bytes
+from .utf8 import LONGEST_CHARACTER, Data, to_bytes, widths_of
 from .windows import Reader, TextReader, Windows
 
 if TYPE_CHECKING:
@@ -104,11 +104,8 @@ class _Characters(Positioned):
     def place(self, begin: int, n_bytes: int) -> int:
         """See Positioned."""
         # A character has a byte or more, so these are enough of them.
-        units = self._text[begin : begin + n_bytes].encode("utf-32", "surrogatepass")[4:]
-        codes = np.frombuffer(units, dtype=np.uint32)
-        sizes = 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000)
-        sizes[(codes >= 0xDC80) & (codes < 0xDD00)] = 1  # surrogates of surrogateescape's
-        return begin + int(np.searchsorted(np.cumsum(sizes), n_bytes)) + (n_bytes > 0)
+        ends = np.cumsum(widths_of(self._text[begin : begin + n_bytes]))
+        return begin + int(np.searchsorted(ends, n_bytes)) + (n_bytes > 0)
 
 
 def most_bytes(text: str | Data) -> int:

@@ -47,6 +47,14 @@ def to_bytes(text: Text) -> bytes:
     return data if isinstance(data, bytes) else data.tobytes()
 
 
+def widths_of(text: str) -> NDArray[np.int64]:
+    """The number of bytes that `to_bytes` makes of each character of a text."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    widths = 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
+    widths[(codes >= 0xDC80) & (codes <= 0xDCFF)] = 1  # a byte of invalid UTF-8
+    return widths
+
+
 def has_surrogates(text: str) -> bool:
     """Whether a text has lone surrogates; without a copy of all of it, which would take half as long as encoding."""
     if text.isascii():
