@@ -7,6 +7,7 @@ import io
 import itertools
 import re
 import sys
+import threading
 
 import naive
 import numpy as np
@@ -50,6 +51,31 @@ def assert_offsets(tokenizer: nbbpe.Tokenizer, text: str | bytes) -> None:
 
 
 # Offsets
+
+
+def test_offsets_wait_for_no_other_thread(small, monkeypatch):
+    """As a forked process would for good, were there a lock that a thread of its parent held (see test_lazy.py)."""
+    begun, gate = threading.Event(), threading.Event()
+    found = []
+
+    def in_characters(text, *offsets):
+        if text == "slow":
+            begun.set()
+            gate.wait(60)
+        return offsets
+
+    monkeypatch.setattr(tokens_module, "in_characters", in_characters)
+    slow = threading.Thread(target=lambda: small.tokenize("slow").char_offsets)
+    slow.start()
+    try:
+        assert begun.wait(60)
+        other = threading.Thread(target=lambda: found.append(small.tokenize("the").char_offsets), daemon=True)
+        other.start()
+        other.join(10)
+        assert found
+    finally:
+        gate.set()
+        slow.join()
 
 
 def test_offsets_by_hand():

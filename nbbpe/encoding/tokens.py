@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import os
 import sys
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..system.excerpt import first_few
-from ..system.lazy import imported_on_use
+from ..system.lazy import imported_on_use, lazy
 from ..text.utf8 import to_text, widths_of
 
 html: Any = imported_on_use("html")
@@ -64,16 +63,24 @@ class Tokens:
         self.ids = ids
         self.tokens = tokens
 
-    @functools.cached_property
+    @property
     def byte_offsets(self) -> NDArray[np.int64]:
         """Where each token starts and ends in the UTF-8 of the text, int64[n, 2]; the end is the next one's start."""
+        return self._byte_offsets
+
+    @property
+    def char_offsets(self) -> NDArray[np.int64]:
+        """The first character of which each token has a byte, and the character after the last one; int64[n, 2]."""
+        return self._char_offsets
+
+    @lazy
+    def _byte_offsets(self) -> NDArray[np.int64]:
         lengths = np.fromiter(map(len, self.tokens), dtype=np.int64, count=len(self.tokens))
         ends = np.cumsum(lengths)
         return np.stack([ends - lengths, ends], axis=1)
 
-    @functools.cached_property
-    def char_offsets(self) -> NDArray[np.int64]:
-        """The first character of which each token has a byte, and the character after the last one; int64[n, 2]."""
+    @lazy
+    def _char_offsets(self) -> NDArray[np.int64]:
         text = to_text(self.text) if isinstance(self.text, bytes) else self.text
         return np.stack(in_characters(text, *self.byte_offsets.T), axis=1)
 
