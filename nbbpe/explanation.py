@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .system.atomic_files import whole_file
+from .system.atomic_files import whole_file, write_text
 from .text.automaton import UNDECODABLE, Automaton
 from .text.automaton_drawing import draw_automaton
 from .text.boundaries import certain_pairs, certain_triples
@@ -102,8 +102,8 @@ class Explanation:
             raise ValueError(f"the pattern has no automaton to draw: {self.not_compiled}")
         labels = [_short(each) for each in self.levels[level].classes]
         drawn = draw_automaton(self._automata[level], labels, [str(each) for each in self.levels[level].classes])
-        with whole_file(path) as whole, open(whole, "w", encoding="utf-8", newline="\n") as file:
-            file.write(drawn)
+        with whole_file(path) as whole:
+            write_text(whole, drawn)
 
 
 def explain_pattern(pattern: PatternLike, text: Text | None = None) -> Explanation:

@@ -8,7 +8,7 @@ from typing import Any
 from .formats import folder, to_huggingface
 from .formats.for_transformers import CONFIG, JSON, MAP, ROLES, new_config, saved_tokens, write_json
 from .model.model import Model
-from .system.atomic_files import made_folder, whole_file
+from .system.atomic_files import made_folder, whole_file, write_text
 from .system.excerpt import shown
 from .system.integers import check_positive
 from .system.paths import Path
@@ -46,7 +46,7 @@ def save_pretrained(
     text = to_huggingface.content(model)  # which raises, before anything is made
     # What the others refer to comes first.
     with made_folder(path), whole_file(os.path.join(path, JSON)) as unfinished:
-        to_huggingface.write_text(unfinished, text)
+        write_text(unfinished, text)
     if os.path.exists(os.path.join(path, folder.ABOUT)):  # else nbbpe.load would go on to read another tokenizer
         folder.write(path, model)
     names = [JSON, CONFIG, MAP]
@@ -55,6 +55,6 @@ def save_pretrained(
             write_json(unfinished, content)
     if chat_template is not None and os.path.lexists(os.path.join(path, _TEMPLATE)):  # else the older one would be taken
         with whole_file(os.path.join(path, _TEMPLATE)) as unfinished:
-            to_huggingface.write_text(unfinished, chat_template)
+            write_text(unfinished, chat_template)
         names.append(_TEMPLATE)
     return [os.path.join(path, name) for name in names]

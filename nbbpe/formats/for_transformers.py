@@ -14,8 +14,9 @@ from contextlib import suppress
 from typing import Any
 
 from ..model.model import Model
+from ..system.atomic_files import write_text
 from .json_text import read_json
-from .to_huggingface import added_token, content, write_text
+from .to_huggingface import added_token, content
 
 JSON = "tokenizer.json"
 CONFIG = "tokenizer_config.json"

@@ -18,7 +18,7 @@ from ..model.model import Model, check_bytes
 from ..model.packed_vocab import PackedVocab
 from ..model.provenance import Sides
 from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, check_given, tokens_of_merges
-from ..system.atomic_files import name_in_errors, whole_file
+from ..system.atomic_files import name_in_errors, whole_file, write_text
 from ..system.excerpt import naming, shown
 from ..system.links import target_of
 from ..system.paths import Path
@@ -266,9 +266,7 @@ def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool 
 
 def write_vocab(path: Path, vocab: PackedVocab, special: Mapping[str, int] | None = None) -> None:
     """Write a vocab.json as OpenAI's is, in the order of ids. Raises ValueError where two ids have equal tokens."""
-    spelled = spelled_vocab(vocab, special)
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.write(json.dumps(spelled))  # json.dump would do it in Python, entry by entry
+    write_text(path, json.dumps(spelled_vocab(vocab, special)))  # json.dump would do it in Python, entry by entry
 
 
 def write_merges(path: Path, sides: Sides | None, version_line: bool = True) -> None:

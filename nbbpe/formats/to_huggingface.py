@@ -7,7 +7,7 @@ from typing import Any
 
 from ..model.extras import Flags
 from ..model.model import Model
-from ..system.atomic_files import whole_file
+from ..system.atomic_files import whole_file, write_text
 from ..system.excerpt import shown
 from ..system.paths import Path
 from ..text.normalizer import Chain, Normalizer
@@ -24,12 +24,6 @@ def write(path: Path, model: Model) -> None:
     text = content(model)
     with whole_file(path) as unfinished:
         write_text(unfinished, text)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write what `content` gave."""
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
 
 
 def content(model: Model) -> str:

@@ -17,7 +17,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from ..conversion import load
 from ..formats.folder import ABOUT
 from ..kernels.compiler.collector import paused_for
-from ..system.atomic_files import whole_file
+from ..system.atomic_files import whole_file, write_text
 from ..system.paths import Path
 from ..text.utf8 import has_surrogates
 from ..tokenizer import Tokenizer
@@ -186,8 +186,8 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             with open(path, encoding="utf-8") as file:
                 config = json.load(file)
             config["tokenizer_class"] = "PreTrainedTokenizerFast"
-            with whole_file(path) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
-                file.write(json.dumps(config, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
+            with whole_file(path) as unfinished:
+                write_text(unfinished, json.dumps(config, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
         return super()._save_pretrained(save_directory, file_names, *args, **options)
 
     # transformers 5 calls `_encode_plus` for a text or a batch, 4 for a text only; for a batch it calls the other.

@@ -85,6 +85,12 @@ def whole_file(path: Path) -> Iterator[str]:
         put(whole, path)
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, the same on all systems."""
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+
+
 @contextmanager
 def made_folder(folder: str) -> Iterator[None]:
     """A context in which a folder exists; the folders made for it are removed again after an error, if they are empty."""

@@ -9,7 +9,7 @@ from html import escape
 from ..model.model import Model
 from ..model.version import __version__
 from ..sources import Input, check_field, find_inputs, total_size
-from ..system.atomic_files import whole_file
+from ..system.atomic_files import whole_file, write_text
 from ..system.excerpt import printable, shown_token
 from ..system.paths import Path, check_not_read
 from ..system.progress import Progress, ProgressOption
@@ -61,8 +61,7 @@ def write_report(
     with whole_file(path) as whole:  # what could fail after long work is tried before it
         with Progress(progress, "count words", total_size(inputs), "B") as bar:
             figures = report_figures(model, texts, n_workers, bar.advance, on_error)
-        with open(whole, "w", encoding="utf-8", newline="\n") as file:
-            file.write(page(name, model, figures))
+        write_text(whole, page(name, model, figures))
     return figures
 
 
