@@ -31,7 +31,7 @@ from ..text.normalizer import Chain, as_normalizer
 from ..text.pattern import get_pattern
 from . import folder_tables, for_transformers, gpt2
 from .folder_entries import read_extras, read_origin, read_special_tokens, spelled_extras
-from .json_text import read_json
+from .json_text import check_format, read_json
 
 ABOUT = "nbbpe.json"
 _VOCAB = "vocab.json"
@@ -173,13 +173,7 @@ def read_model(path: Path, check: bool = True) -> Model:
         what = "has no nbbpe.json, so Tokenizer.save did not write it" if os.path.exists(folder) else "is missing"
         raise FileNotFoundError(f"{folder!r} {what}")
     about = read_json(about_path)
-    if not isinstance(about, dict) or about.get("format") != "nbbpe":
-        raise ValueError(f'{about_path}: must be an object with "format": "nbbpe"')
-    if about.get("version") not in (_VERSION, _VERSION_WITH_RULES):
-        raise ValueError(
-            f"{about_path}: has version {shown(about.get('version'))}, and this nbbpe reads {_VERSION} and "
-            f"{_VERSION_WITH_RULES}"
-        )
+    check_format(about, about_path, "nbbpe", _VERSION, _VERSION_WITH_RULES)
     if about.get(_SAVING):
         raise ValueError(
             f"{folder}: a save to this folder was cut short, so its files may be of two tokenizers (or another process is "

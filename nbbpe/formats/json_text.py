@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from ..system.excerpt import shown
@@ -48,6 +49,25 @@ def parse_json(text: str, name: str) -> Any:
         raise ValueError(f"{name}: {error}") from None
     except RecursionError:
         raise ValueError(f"{name}: not valid JSON (nested too deeply)") from None
+
+
+def check_format(value: Any, name: str, format_name: str, *versions: int) -> None:
+    """Raise ValueError that names the file unless it holds an object of a format of nbbpe's, of one of some versions."""
+    if not isinstance(value, dict) or value.get("format") != format_name:
+        raise ValueError(f'{name}: must be an object with "format": "{format_name}"')
+    if value.get("version") not in versions:
+        known = " and ".join(map(str, versions))
+        raise ValueError(f"{name}: has version {shown(value.get('version'))}, and this nbbpe reads {known}")
+
+
+def check_entries(entries: dict[str, Any], name: str, rules: Iterable[tuple[str, object, str]]) -> None:
+    """Raise ValueError that names the file for the first entry that does not fit.
+
+    rules : of each entry its key, whether it fits, and what it must be
+    """
+    for key, fits, wanted in rules:
+        if not fits:
+            raise ValueError(f"{name}: {key} must be {wanted}, and is {shown(entries.get(key))}")
 
 
 def _is_deep(value: Any) -> bool:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..formats.json_text import parse_json
+from ..formats.json_text import check_entries, check_format, parse_json
 from ..sources import Input, Line, Place, Record, Row, Skipped
 from ..sources.compressed import COMPRESSIONS
 from ..sources.sampled_digest import sampled_digest
@@ -134,27 +134,24 @@ def read_manifest(path: str, job: EncodingJob) -> Manifest | None:
 
 def _first_line(line: bytes, path: str, way_out: str) -> dict[str, Any]:
     """The job, as an object whose entries have the right types. Raises ValueError that names the file."""
+    about: dict[str, Any]
     try:
         about = parse_json(line.decode(), path)
+        check_format(about, path, _FORMAT, _VERSION)
+        sources, parts = about.get("sources"), about.get("parts")
+        rules = (
+            ("tokenizer", isinstance(about.get("tokenizer"), str), "a string"),
+            ("made_by", isinstance(about.get("made_by"), dict), "an object"),
+            ("options", isinstance(about.get("options"), dict), "an object"),
+            ("sources", isinstance(sources, list) and all(map(_is_source, sources)), "a list of sources"),
+            ("part_bytes", _is_count(about.get("part_bytes")) and about["part_bytes"], "a positive integer"),
+            ("parts", isinstance(parts, list) and all(map(_is_span, parts)), "a list of source, first and end"),
+        )
+        check_entries(about, path, rules)
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: not valid UTF-8 (byte {error.start}); {way_out}") from None
     except ValueError as error:
         raise ValueError(f"{error}; {way_out}") from None
-    if not isinstance(about, dict) or about.get("format") != _FORMAT:
-        raise ValueError(f'{path}: must be an object with "format": "{_FORMAT}"; {way_out}')
-    if about.get("version") != _VERSION:
-        raise ValueError(f"{path}: has version {shown(about.get('version'))}, and this nbbpe reads {_VERSION}; {way_out}")
-    sources, parts = about.get("sources"), about.get("parts")
-    for name, fits, wanted in (
-        ("tokenizer", isinstance(about.get("tokenizer"), str), "a string"),
-        ("made_by", isinstance(about.get("made_by"), dict), "an object"),
-        ("options", isinstance(about.get("options"), dict), "an object"),
-        ("sources", isinstance(sources, list) and all(map(_is_source, sources)), "a list of sources"),
-        ("part_bytes", _is_count(about.get("part_bytes")) and about["part_bytes"], "a positive integer"),
-        ("parts", isinstance(parts, list) and all(map(_is_span, parts)), "a list of source, first and end"),
-    ):
-        if not fits:
-            raise ValueError(f"{path}: {name} must be {wanted}, and is {shown(about.get(name))}; {way_out}")
     return about
 
 

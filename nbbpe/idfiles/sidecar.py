@@ -11,10 +11,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..formats.json_text import read_json
+from ..formats.json_text import check_entries, check_format, read_json
 from ..model.model import Model
 from ..model.provenance import describe_pattern
-from ..system.excerpt import shown
 from ..system.links import target_of
 from ..system.paths import Path
 from .checksum import Checksum
@@ -132,18 +131,16 @@ def write_sidecar(ids_path: Path, about: dict[str, Any]) -> None:
 def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
     """The contents of the sidecar of a file of ids; None if it has none. Raises ValueError that names what is broken."""
     path = sidecar_path(ids_path)
+    about: dict[str, Any]
     try:
         about = read_json(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    if not isinstance(about, dict) or about.get("format") != _FORMAT:
-        raise ValueError(f'{path}: must be an object with "format": "{_FORMAT}"')
-    if about.get("version") != _VERSION:
-        raise ValueError(f"{path}: has version {shown(about.get('version'))}, and this nbbpe reads {_VERSION}")
+    check_format(about, path, _FORMAT, _VERSION)
     about.setdefault("document_ends", 0)  # as in older sidecars
     about.setdefault("checksum", None)
     separators, versions, classes = (about.get(name) for name in ("separator_ids", "versions", "character_classes"))
-    for name, fits, wanted in (
+    rules = (
         ("dtype", about.get("dtype") in DTYPES, " or ".join(DTYPES)),
         ("n_ids", _is_count(about.get("n_ids")), "an integer from 0 up"),
         ("checksum", about["checksum"] is None or _is_checksum(about["checksum"]), "16 hexadecimal digits"),
@@ -153,9 +150,8 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
         ("document_ends", _is_count(about["document_ends"]), "an integer from 0 up"),
         ("versions", isinstance(versions, dict) and all(map(_is_short, versions.values())), "an object of short strings"),
         ("character_classes", classes is None or _is_short(classes), f"null or a string of up to {_LONGEST} characters"),
-    ):
-        if not fits:
-            raise ValueError(f"{path}: {name} must be {wanted}, and is {shown(about.get(name))}")
+    )
+    check_entries(about, path, rules)
     return about
 
 
