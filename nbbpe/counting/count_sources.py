@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ..sources.arrow import is_arrow, reader_of
 from ..sources.finding import find_files, name_of
 from ..sources.inputs import File
-from ..sources.optional_packages import naming_arrow_errors, require
+from ..sources.optional_packages import naming_arrow_errors, read_with_arrow, require
 from ..sources.parquet import PARQUET
 from ..system.integers import check_positive
 from ..system.wrong_argument import WrongArgument
@@ -131,12 +131,7 @@ def _file_counts(file: File) -> Counts:
                     if is_parquet
                     else _ipc_batches(_ipc(raw))
                 )
-            while True:
-                with naming_arrow_errors(file, "a file of counts"):
-                    batch = next(opened, None)
-                if batch is None:
-                    return
-                yield batch
+            yield from read_with_arrow(opened, file, "a file of counts")
 
     return Counts(file.name, schema.metadata, batches)
 

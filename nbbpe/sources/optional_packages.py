@@ -30,6 +30,16 @@ def require(module: str, name: str, what: str | None = None) -> Any:
         raise ImportError(f'{needing} needs {package} ({error}): pip install "nbbpe[data]"', name=package) from error
 
 
+def read_with_arrow(items: Iterator[Any], file: File, kind: str) -> Iterator[Any]:
+    """What pyarrow reads of a file step by step, with its errors as in `naming_arrow_errors`, but nobody else's."""
+    while True:
+        with naming_arrow_errors(file, kind):
+            item = next(items, None)
+        if item is None:
+            return
+        yield item
+
+
 @contextmanager
 def naming_arrow_errors(file: File, kind: str) -> Iterator[None]:
     """Turn pyarrow's errors about a file of some kind into an OSError that names both."""

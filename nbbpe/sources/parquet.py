@@ -13,7 +13,7 @@ import numpy as np
 from ..text.windows import Windows
 from .columns import ColumnReader, as_strings, check_column, null_rows
 from .inputs import File, Input, Part
-from .optional_packages import naming_arrow_errors, require
+from .optional_packages import naming_arrow_errors, read_with_arrow, require
 from .places import Row
 from .tally import Tally
 
@@ -76,13 +76,8 @@ class RowsPart(Part):
         for i, group in enumerate(self.groups, self.first_group):
             n_rows = min(max(_BATCH_BYTES * group.n_rows // max(group.n_text, 1), 1), _MAX_BATCH_ROWS)
             batches = table.iter_batches(batch_size=n_rows, row_groups=[i], columns=[self.column], use_threads=False)
-            while True:
-                with naming_arrow_errors(self.file, "parquet"):
-                    batch = next(batches, None)
-                    if batch is None:
-                        break
-                    column = as_strings(batch.column(self.column))
-                yield column
+            columns = (as_strings(batch.column(self.column)) for batch in batches)
+            yield from read_with_arrow(columns, self.file, "parquet")
 
 
 class ParquetTable(Input):
