@@ -105,12 +105,10 @@ class Mixture:
         if not isinstance(numbers, Mapping):
             raise TypeError(f"{argument} must be a dict of numbers by name, not {numbers!r}")
         check_names(argument, numbers, self.sources)
-        kinds: tuple[tuple[type, ...], str] = (int, float, Rational), "a number"
-        if argument == "weights":
-            kinds = (Rational,), "an integer or a Fraction"
-        types, wanted = kinds
+        kinds: tuple[type, ...] = (Rational,) if argument == "weights" else (int, float, Rational)
         for name, number in numbers.items():
-            if isinstance(number, bool) or not isinstance(number, types):
+            if isinstance(number, bool) or not isinstance(number, kinds):
+                wanted = "an integer or a Fraction" if argument == "weights" else "a number"
                 raise TypeError(f"{argument}[{name!r}] must be {wanted}, not {number!r}")
             if not 0 < number < float("inf"):  # type: ignore[operator]
                 raise ValueError(f"{argument}[{name!r}] must be positive, not {number!r}")
