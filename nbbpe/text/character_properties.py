@@ -6,11 +6,11 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from ..kernels.training.token_limits import LETTER, NUMBER, SCRIPT, WHITESPACE
 from .code_points import N_CODE_POINTS, Edges, read_off
 
-# An entry of the table: SCRIPT is a number that all characters of a script share, 0 for characters of every script (digits,
-# punctuation, marks). SYSTEMS are the writing systems that the character belongs to, one bit each.
-SCRIPT, SYSTEMS, LETTER, NUMBER, WHITESPACE = 0xFF, 0xF00, 1 << 12, 1 << 13, 1 << 14
+# An entry of the table has in SCRIPT a number that all characters of a script share, 0 for characters of every script
+# (digits, punctuation, marks); and in SYSTEMS a bit for each writing system that the character belongs to.
 
 # Scripts that are written together have one number, and one bit for each system in which they are. (UTS #39, section 5.1:
 # Japanese is written in Han, Hiragana and Katakana, Korean in Han and Hangul, and Bopomofo goes with Han.)
