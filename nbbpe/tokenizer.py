@@ -21,8 +21,9 @@ from .encoding.new_encoder import new_encoder
 from .encoding.padding import Padded, Side, check_padding, find_pad, padded
 from .encoding.special_choice import ALL, NONE, Choice, Chosen, allowed_in, check_choice, choose, pack_special_tokens
 from .encoding.tokens import Tokens, show
-from .model.model import Merge, Model, Vocab
+from .model.model import Model
 from .model.post_processor import Templates, read_templates
+from .model.vocab_checks import Merge, Vocab
 from .names_elsewhere import NamesElsewhere
 from .system.integers import check_integer
 from .system.lazy import lazy, method_on_use

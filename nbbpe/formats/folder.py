@@ -17,10 +17,11 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..kernels.compiler.collector import paused_collector
-from ..model.model import Model, check_bytes
+from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.provenance import check_classes, taken_as_it_is
 from ..model.special_tokens import tokens_for_placing
+from ..model.vocab_checks import check_bytes
 from ..system.atomic_files import name_in_errors, put
 from ..system.excerpt import naming, shown
 from ..system.links import target_of

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.compiler.collector import paused_collector
-from ..model.model import Model, check_bytes
+from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.provenance import Sides
 from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, check_given, tokens_of_merges
+from ..model.vocab_checks import check_bytes
 from ..system.atomic_files import name_in_errors, whole_file, write_text
 from ..system.excerpt import naming, shown
 from ..system.links import target_of

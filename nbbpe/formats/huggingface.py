@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from ..kernels.compiler.collector import paused_collector
 from ..model.extras import FLAGS, Extras, Flags
-from ..model.model import Model, check_bytes
+from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.post_processor import read_templates, steps_of
 from ..model.special_tokens import MAX_ID, tokens_for_placing
+from ..model.vocab_checks import check_bytes
 from ..system.excerpt import naming, shown
 from ..system.paths import Path
 from ..text.normalizer import KINDS, Chain, as_normalizer

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.compiler.collector import paused_collector
-from ..model.model import Model, check_bytes, check_vocab
+from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, place_beside_ranks
+from ..model.vocab_checks import check_bytes, check_vocab
 from ..system.atomic_files import whole_file
 from ..system.excerpt import naming, shown
 from ..system.paths import Path

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Collection, Mapping, Sequence
-from itertools import chain, starmap
+from collections.abc import Mapping, Sequence
+from itertools import starmap
 from operator import add, itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,6 @@ from .packed_vocab import PackedVocab
 from .post_processor import read_templates
 from .provenance import Sides, describe_pattern, tokenizer_fingerprint
 from .special_tokens import (
-    MAX_ID,
     SpecialTokens,
     add_special_tokens,
     check_given,
@@ -32,12 +31,10 @@ from .special_tokens import (
     tokens_for_placing,
     tokens_of_merges,
 )
+from .vocab_checks import NEVER, Merge, Vocab, check_bytes, check_merges, check_vocab
 
 if TYPE_CHECKING:
     from ..kernels.encoding.merge_table import Merges
-
-Vocab = dict[int, bytes]
-Merge = tuple[bytes, bytes]
 
 
 class Model:
@@ -56,7 +53,7 @@ class Model:
     extras : how special tokens are found, and which are put around a text
     origin : the known parts of its provenance; see there
 
-    Nothing is checked here: see `checked` for arguments of users, check_vocab and check_merges for contents of files.
+    Nothing is checked here: see `checked` for arguments of users, and vocab_checks.py for contents of files.
     """
 
     __hash__ = None  # type: ignore[assignment]
@@ -201,7 +198,7 @@ class Model:
 
     @lazy
     def lacking(self) -> bytes:
-        """The bytes that no token stands for: some that no valid UTF-8 has may be missing (see check_vocab)."""
+        """The bytes that no token stands for: some that no valid UTF-8 has may be missing (see check_bytes)."""
         byte_ids = self.packed_ordinary.byte_ids()
         return bytes(byte for byte in sorted(NEVER) if byte_ids[byte] < 0)
 
@@ -384,58 +381,3 @@ class Model:
         names = "packed_ordinary", "special", "pattern", "whole", "normalizer", "extras", "merge_ids"
         state = {name: getattr(self, name) for name in names}
         return {**state, "_origin": self.provenance}  # of this process; the other may have other versions
-
-
-# Bytes that are never in valid UTF-8: a vocabulary that was made for text alone may lack them.
-NEVER = frozenset({0xC0, 0xC1, *range(0xF5, 0x100)})
-
-
-def check_bytes(vocab: PackedVocab, optional: Collection[int] = NEVER) -> None:
-    """Raise ValueError for a vocabulary that lacks a single byte that is not among the optional ones."""
-    missing = [bytes([byte]) for byte in np.flatnonzero(vocab.byte_ids() < 0).tolist() if byte not in optional]
-    if missing:
-        some = ", ".join(map(repr, missing[:5]))
-        raise ValueError(f"vocab lacks {len(missing)} of the 256 single bytes, without which not all text has ids: {some}")
-
-
-def check_vocab(vocab: Vocab, allows_empty: bool = False) -> None:
-    """Raise TypeError or ValueError for an entry of a vocab that is invalid.
-
-    allows_empty : whether it may have an empty token, which no text gets
-    """
-    if _is_plain_vocab(vocab) and (allows_empty or all(vocab.values())):
-        return  # in a quarter of the time; the loop below finds an invalid entry
-    for token_id, token in vocab.items():
-        if isinstance(token_id, bool) or not isinstance(token_id, int) or not isinstance(token, bytes):
-            raise TypeError(f"vocab must map int to bytes, and has {shown(token_id)}: {shown(token)}")
-        if not 0 <= token_id <= MAX_ID:
-            raise ValueError(f"vocab has the id {shown(token_id)} (for {shown(token)}); ids must be from 0 to {MAX_ID:,}")
-        if not token and not allows_empty:
-            raise ValueError(f"vocab has the empty token as id {token_id}")
-
-
-def _is_plain_vocab(vocab: Vocab) -> bool:
-    """Whether it maps ints that may be ids to bytes, none of a derived type."""
-    if set(map(type, vocab)) != {int} or set(map(type, vocab.values())) != {bytes}:
-        return False
-    return min(vocab) >= 0 and max(vocab) <= MAX_ID
-
-
-def _are_plain_pairs(merges: list[Merge]) -> bool:
-    """Whether all are tuples or lists of two bytes, none of a derived type."""
-    if not set(map(type, merges)) <= {tuple, list} or set(map(len, merges)) != {2}:
-        return False
-    return set(map(type, chain.from_iterable(merges))) == {bytes}
-
-
-def check_merges(vocab: Vocab, merges: list[Merge]) -> None:
-    """Raise TypeError or ValueError for merges that do not fit a vocab."""
-    known = set(vocab.values())
-    if _are_plain_pairs(merges) and known.issuperset(chain(chain.from_iterable(merges), starmap(add, merges))):
-        return  # see check_vocab
-    for rank, merge in enumerate(merges):
-        if len(merge) != 2 or not all(isinstance(token, bytes) for token in merge):
-            raise TypeError(f"merge {rank} must be a pair of bytes, and is {shown(merge)}")
-        for token in (*merge, merge[0] + merge[1]):
-            if token not in known:
-                raise ValueError(f"merge {rank} {shown(merge)} needs token {shown(token)}, which is not in the vocab")

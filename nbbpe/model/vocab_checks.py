@@ -1,0 +1,70 @@
+"""Whether a vocabulary and its merges, of a user or of a file, are valid and fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import chain, starmap
+from operator import add
+
+import numpy as np
+
+from ..system.excerpt import shown
+from .packed_vocab import PackedVocab
+from .special_tokens import MAX_ID
+
+Vocab = dict[int, bytes]
+Merge = tuple[bytes, bytes]
+
+# Bytes that are never in valid UTF-8: a vocabulary that was made for text alone may lack them.
+NEVER = frozenset({0xC0, 0xC1, *range(0xF5, 0x100)})
+
+
+def check_bytes(vocab: PackedVocab, optional: Collection[int] = NEVER) -> None:
+    """Raise ValueError for a vocabulary that lacks a single byte that is not among the optional ones."""
+    missing = [bytes([byte]) for byte in np.flatnonzero(vocab.byte_ids() < 0).tolist() if byte not in optional]
+    if missing:
+        some = ", ".join(map(repr, missing[:5]))
+        raise ValueError(f"vocab lacks {len(missing)} of the 256 single bytes, without which not all text has ids: {some}")
+
+
+def check_vocab(vocab: Vocab, allows_empty: bool = False) -> None:
+    """Raise TypeError or ValueError for an entry of a vocab that is invalid.
+
+    allows_empty : whether it may have an empty token, which no text gets
+    """
+    if _is_plain_vocab(vocab) and (allows_empty or all(vocab.values())):
+        return  # in a quarter of the time; the loop below finds an invalid entry
+    for token_id, token in vocab.items():
+        if isinstance(token_id, bool) or not isinstance(token_id, int) or not isinstance(token, bytes):
+            raise TypeError(f"vocab must map int to bytes, and has {shown(token_id)}: {shown(token)}")
+        if not 0 <= token_id <= MAX_ID:
+            raise ValueError(f"vocab has the id {shown(token_id)} (for {shown(token)}); ids must be from 0 to {MAX_ID:,}")
+        if not token and not allows_empty:
+            raise ValueError(f"vocab has the empty token as id {token_id}")
+
+
+def _is_plain_vocab(vocab: Vocab) -> bool:
+    """Whether it maps ints that may be ids to bytes, none of a derived type."""
+    if set(map(type, vocab)) != {int} or set(map(type, vocab.values())) != {bytes}:
+        return False
+    return min(vocab) >= 0 and max(vocab) <= MAX_ID
+
+
+def _are_plain_pairs(merges: list[Merge]) -> bool:
+    """Whether all are tuples or lists of two bytes, none of a derived type."""
+    if not set(map(type, merges)) <= {tuple, list} or set(map(len, merges)) != {2}:
+        return False
+    return set(map(type, chain.from_iterable(merges))) == {bytes}
+
+
+def check_merges(vocab: Vocab, merges: list[Merge]) -> None:
+    """Raise TypeError or ValueError for merges that do not fit a vocab."""
+    known = set(vocab.values())
+    if _are_plain_pairs(merges) and known.issuperset(chain(chain.from_iterable(merges), starmap(add, merges))):
+        return  # see check_vocab
+    for rank, merge in enumerate(merges):
+        if len(merge) != 2 or not all(isinstance(token, bytes) for token in merge):
+            raise TypeError(f"merge {rank} must be a pair of bytes, and is {shown(merge)}")
+        for token in (*merge, merge[0] + merge[1]):
+            if token not in known:
+                raise ValueError(f"merge {rank} {shown(merge)} needs token {shown(token)}, which is not in the vocab")
