@@ -22,7 +22,7 @@ import processes
 import pytest
 
 import nbbpe
-from nbbpe.system import kernel_threads, workers
+from nbbpe.system import kernel_threads, worker_threads
 from nbbpe.system.kernel_threads import run_together
 from nbbpe.system.signals_later import signals_later
 from nbbpe.system.workers import ENDED, Stopped, WorkerError, check_workers, default_workers, run_jobs
@@ -366,7 +366,7 @@ class Reading(Adder):
 
 @pytest.mark.parametrize("error", [GeneratorExit, KeyboardInterrupt, LookupError])
 def test_a_thread_that_waits_for_a_pipe_keeps_nobody(monkeypatch, error):
-    monkeypatch.setattr(workers, "_PATIENCE", 0.2, raising=False)
+    monkeypatch.setattr(worker_threads, "_PATIENCE", 0.2)
     before = threading.active_count()
     reads, writes = os.pipe()
     late = threading.Timer(20, os.write, [writes, b"so that a failure of this test is no hang"])

@@ -1,0 +1,276 @@
+"""Jobs in processes, or in one process beside this one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from .job import ENDED, SEND_SECONDS, Job, Results, SharedJob, out_of_memory, run_here
+from .lazy import imported_on_use
+from .signals_later import signals_later, unblock_signals
+from .user_warnings import warn_user
+from .waiting import join, next_item
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+multiprocessing: Any = imported_on_use("multiprocessing")
+connections: Any = imported_on_use("multiprocessing.connection")
+_LOOK_SECONDS = 0.5  # between two checks of a worker that its parent is alive
+_NO_MORE = (
+    "the system could not start {} ({}): use fewer workers, or let the user have more processes (ulimit -u), open files "
+    "(ulimit -n) or memory"
+)
+# Forked workers have the compiled kernels at once; a new interpreter would take a second to load them, and imports the
+# script that started it, which multiprocessing refuses if that starts workers again.
+_FORKS = sys.platform == "linux"
+_IMPORTED = "" if _FORKS else "; a script must use workers below `if __name__ == '__main__':`, as they import it"
+_STOP_SECONDS = 0.05  # between two looks of the thread that serves workers whether it is to stop
+
+
+class WorkerError(RuntimeError):
+    """A worker process died, or raised an error that cannot be sent between processes."""
+
+
+def run_in_processes(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Results:
+    """See run_jobs."""
+    with _processes(make_job, n_workers, False) as (workers, lacking):
+        _warn_of_fewer(workers, n_workers, lacking)
+        dispatcher = _Dispatcher(workers, tasks)
+        if not workers:
+            yield from run_here(make_job, tasks)
+        while dispatcher.active:
+            yield from dispatcher.received(None)
+
+
+def run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Results:
+    """See run_jobs: `own` works here, beside `n_workers` processes, which a thread serves: none waits for the other."""
+    received: SimpleQueue[tuple[int | None, Any]] = SimpleQueue()
+    stopping = threading.Event()
+
+    def serve() -> None:
+        try:
+            while dispatcher.active and not stopping.is_set():
+                for item in dispatcher.received(_STOP_SECONDS):
+                    received.put(item)
+            received.put((None, ENDED))
+        except BaseException as error:
+            received.put((None, error))
+
+    def results(wait: bool) -> Results:
+        """What has been received; with `wait`, until all workers have ended. What belongs to no task is taken over."""
+        while wait or not received.empty():
+            number, result = next_item(received)
+            if isinstance(result, BaseException):
+                raise result
+            if number is not None:
+                yield number, result
+            elif result is ENDED:
+                received.put((None, ENDED))  # for who waits
+                return
+            else:
+                own.take_over(result)
+
+    with _processes(make_job, n_workers, True) as (workers, lacking):
+        _warn_of_fewer(workers, n_workers, lacking)
+        dispatcher = _Dispatcher(workers, tasks)
+        thread = threading.Thread(target=serve, daemon=True)
+        try:
+            try:
+                thread.start()
+            except RuntimeError as error:
+                raise WorkerError(_NO_MORE.format(f"a thread for {len(workers)} worker processes", error)) from None
+            for number in dispatcher.numbers:
+                for result in own.run(tasks[number]):
+                    yield number, result
+                    yield from results(wait=False)
+                yield number, ENDED
+            yield from results(wait=True)
+        finally:
+            # The thread must not use a connection that is closed: its number may be that of another file by then.
+            stopping.set()
+            for process in workers.values():
+                process.kill()
+            if thread.ident is not None:  # it has been started
+                join(thread)
+
+
+@contextmanager
+def _processes(
+    make_job: Callable[[], Any], n_workers: int, hand_over: bool
+) -> Iterator[tuple[dict[Connection, Any], str | None]]:
+    """Worker processes by the connections to them; all are killed at the end. For `hand_over` see `_work`.
+
+    They are fewer, or none, where the system has no more, as by a limit of processes or of memory; beside them is what it
+    says of that, else None.
+    """
+    context: Any = multiprocessing.get_context("fork" if _FORKS else "spawn")
+    workers: dict[Connection, Any] = {}
+    lacking = None
+    try:
+        for number in range(n_workers):
+            pipe: tuple[Any, ...] = ()
+            try:
+                with signals_later():
+                    ours, theirs = pipe = context.Pipe()
+                    arguments = (theirs, make_job, hand_over, [ours, *workers], os.getpid())
+                    process = context.Process(target=_work, args=arguments, daemon=True)
+                    with warnings.catch_warnings():
+                        # Python 3.12 warns of forking where other threads run. Workers take no lock that those could hold.
+                        warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
+                        process.start()
+                    theirs.close()
+                    workers[ours] = process
+            except OSError as error:
+                for end in pipe:
+                    end.close()
+                if error.errno in (errno.EMFILE, errno.ENFILE):  # the work needs open files, too
+                    what = f"worker process {number + 1} of {n_workers}"
+                    raise OSError(error.errno, _NO_MORE.format(what, error.strerror)) from None
+                if error.errno not in (errno.EAGAIN, errno.ENOMEM):
+                    raise
+                lacking = error.strerror
+                break
+        yield workers, lacking
+    finally:
+        for connection, process in workers.items():
+            process.kill()
+            process.join()
+            connection.close()
+            if process.exitcode is None:
+                # SIGCHLD is ignored, and the system tells of no end. So multiprocessing would keep the process and its
+                # files, and when this one exits end whatever has the number by then.
+                process._popen.returncode = 0
+            process.close()
+
+
+def _warn_of_fewer(workers: dict[Connection, Any], n_workers: int, lacking: str | None) -> None:
+    if lacking is not None:
+        what = f"more than {len(workers)} of {n_workers} worker processes"
+        warn_user(f"{_NO_MORE.format(what, lacking)}; the work continues with these")
+
+
+class _Dispatcher:
+    """Hands out tasks to workers and receives their results.
+
+    numbers : of the tasks that no worker has yet; a worker that is free takes the next
+    active  : the workers that have not finished
+    """
+
+    def __init__(self, workers: dict[Connection, Any], tasks: Sequence[Any]) -> None:
+        """Begins with a task for each worker."""
+        self.numbers = iter(range(len(tasks)))
+        self.active = set(workers)
+        self._workers = workers
+        self._tasks = tasks
+        for connection in workers:
+            self._hand_out(connection)
+
+    def _hand_out(self, connection: Connection) -> None:
+        number = next(self.numbers, None)
+        # A worker that has ended cannot be sent to; recv then returns its last message, or raises.
+        with suppress(ConnectionError):
+            connection.send(None if number is None else (number, self._tasks[number]))
+
+    def received(self, seconds: float | None) -> Results:
+        """The results that workers have sent: waits for the first message, at most `seconds`, or without limit if None."""
+        ready: list[Any] = connections.wait(list(self.active), seconds)
+        for connection in ready:
+            try:
+                kind, number, results = connection.recv()
+            except (EOFError, OSError):  # the second where it ended in the middle of a message
+                process = self._workers[connection]
+                process.join()
+                # Where SIGCHLD is ignored, the system does not tell how it ended.
+                how = "" if process.exitcode is None else f" with exit code {process.exitcode}"
+                raise WorkerError(
+                    f"a worker process ended{how}; if the system killed it for its memory, use fewer workers{_IMPORTED}"
+                ) from None
+            if kind == "error":
+                raise results
+            for result in results:
+                if number is None and result is ENDED:
+                    self.active.remove(connection)
+                    self._workers[connection].kill()  # so that its memory is freed while others go on
+                    continue
+                if result is ENDED:
+                    self._hand_out(connection)
+                yield number, result
+
+
+def _work(
+    connection: Connection, make_job: Callable[[], Any], hand_over: bool, inherited: list[Connection], parent: int
+) -> None:
+    """What a worker process runs; `parent` is the process id of its parent. It ends with `hand_over`, or with `finish`.
+
+    Every message is (kind, number of the task or None, list of results); ENDED is the last result of a task, and of all.
+    """
+    # Ctrl-C reaches all processes of a terminal; only the parent handles it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Whatever the parent does on SIGTERM, a worker has nothing to clean up.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    unblock_signals()
+    try:
+        threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
+    except RuntimeError as error:  # a limit of processes counts threads, too
+        connection.send(("error", None, WorkerError(_NO_MORE.format("a thread of a worker process", error))))
+        return
+    # With the parent's ends closed here, a worker notices on its own connection that the parent has ended.
+    for other in inherited:
+        other.close()
+    try:
+        job = make_job()
+        sent = 0.0
+        while (message := connection.recv()) is not None:
+            number, task = message
+            results: list[Any] = []
+            for result in job.run(task):
+                results.append(result)
+                if time.monotonic() - sent >= SEND_SECONDS:
+                    connection.send(("done", number, results))
+                    results = []
+                    sent = time.monotonic()
+            connection.send(("done", number, [*results, ENDED]))
+        for gathered in job.hand_over() if hand_over else [job.finish()]:
+            connection.send(("done", None, [gathered]))
+        connection.send(("done", None, [ENDED]))
+    except (EOFError, ConnectionError):
+        return  # the parent is gone
+    except BaseException as error:
+        connection.send(("error", None, _sendable(error)))
+
+
+def _end_with_parent(parent: int) -> None:
+    """End this process when its parent has ended, whatever its other threads do.
+
+    The pipe to the parent alone would not tell: any process that was forked meanwhile may hold its other end open.
+    """
+    process = multiprocessing.parent_process()
+    if process is None:
+        raise RuntimeError("only a worker process can end with its parent")
+    # The parent's id shows what the pipe may not; on Windows the id never changes, and the pipe is enough.
+    while not connections.wait([process.sentinel], _LOOK_SECONDS) and (os.name == "nt" or os.getppid() == parent):
+        pass
+    os._exit(1)
+
+
+def _sendable(error: BaseException) -> BaseException:
+    """The error itself if it can be pickled, else a WorkerError with the same message; what lacks memory says who does."""
+    if isinstance(error, MemoryError):
+        return out_of_memory("process", error, "use fewer workers")
+    try:
+        if type(pickle.loads(pickle.dumps(error))) is type(error):
+            return error
+    except Exception:
+        pass
+    return WorkerError(f"{type(error).__name__}: {error}")

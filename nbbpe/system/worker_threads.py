@@ -1,0 +1,71 @@
+"""Jobs in threads of this process."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from queue import SimpleQueue
+from typing import Any
+
+from .job import ENDED, SEND_SECONDS, Job, Results, Stopped, out_of_memory, run_here
+from .waiting import join, next_item
+
+# Seconds for which threads are waited for that are to end: one may be reading a pipe to which nobody writes, or a file that
+# a server does not send.
+_PATIENCE = 5.0
+
+
+def run_in_threads(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Results:
+    """See run_jobs. Fewer threads where the system has no more."""
+    numbers = iter(range(len(tasks)))  # shared: each thread takes the next task when it is done with one
+    results: SimpleQueue[list[tuple[int | None, Any]]] = SimpleQueue()  # an exception is the last one of a thread
+    stopping = threading.Event()
+
+    def work() -> None:
+        waiting: list[tuple[int | None, Any]] = []
+        sent = 0.0
+        try:
+            job = make_job()
+            for number in numbers:
+                with closing(job.run(tasks[number])) as results_of_task:  # type: ignore[type-var]
+                    for result in itertools.chain(results_of_task, [ENDED]):
+                        if stopping.is_set():
+                            return
+                        waiting.append((number, result))
+                        if time.monotonic() - sent >= SEND_SECONDS:
+                            results.put(waiting)
+                            waiting = []
+                            sent = time.monotonic()
+            results.put([*waiting, (None, job.finish())])
+        except MemoryError as error:
+            results.put([*waiting, (None, out_of_memory("thread", error, "use fewer of them (workers= or num_threads=)"))])
+        except BaseException as error:
+            results.put([*waiting, (None, error)])
+
+    threads: list[threading.Thread] = []
+    try:
+        for _ in range(n_workers):
+            threads.append(threading.Thread(target=work, daemon=True))
+            try:
+                threads[-1].start()
+            except RuntimeError:
+                threads.pop()
+                break
+        if not threads:
+            yield from run_here(make_job, tasks)
+        n_active = len(threads)
+        while n_active:
+            for number, result in next_item(results):
+                n_active -= number is None
+                if not isinstance(result, BaseException):
+                    yield number, result
+                elif not isinstance(result, Stopped):
+                    raise result
+    finally:
+        stopping.set()
+        end = time.monotonic() + _PATIENCE
+        for thread in threads:
+            join(thread, end)
