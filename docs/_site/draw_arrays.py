@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from nbbpe.counting.word_counts import WordCounts, words_from_dict
-from nbbpe.kernels.training import bucket_queue, linked_words, merge_loop, pair_table, token_limits
+from nbbpe.kernels.training import linked_words, merge_loop, pair_table, token_limits
 from nbbpe.training.first_pairs import pairs_of_bytes
-from nbbpe.training.merges import _tie_rule
+from nbbpe.training.merges import _Queue, _tie_rule
 
 ASSETS = Path(__file__).parents[1] / "assets"
 WORDS = {b"low": 2, b"lower": 1}
@@ -43,12 +43,12 @@ def snapshots(counted: WordCounts) -> tuple[linked_words.LinkedWords, Snapshot, 
     """The linked words, all arrays before and after the first merge, and that merge."""
     n_tokens = merge_loop.N_BYTES + 1
     linked, table = pairs_of_bytes(counted, n_tokens, n_threads=1)
-    ties, queue = _tie_rule("bytes", n_tokens), bucket_queue.new_queue(pair_table.N_BYTE_PAIRS)
+    ties, queue = _tie_rule("bytes", n_tokens), _Queue()
     tokens = merge_loop.new_tokens(merge_loop.N_BYTES, n_tokens)
     before = _snapshot(linked, table)
-    merge_loop.push_all_pairs(queue, table, ties, 1)
+    queue.enter(table, linked, ties, 1)
     found = np.empty(2 * len(linked.cells), dtype=np.int64)
-    merge_loop.merge_batch(linked, table, queue, ties, tokens, found, 1, token_limits.no_limits(), 1000)
+    merge_loop.merge_batch(linked, table, queue.arrays, ties, tokens, found, 1, token_limits.no_limits(), 1000)
     return linked, before, _snapshot(linked, table), tokens.merges[0].tolist()
 
 
