@@ -80,7 +80,8 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
     """
 
     # Other modules of nbbpe use `_model` and `_of` (a tokenizer's data, and a tokenizer of such data), `_encoder`,
-    # `_splitting_with` and `_allowed_tokens`; to users they promise nothing. Pickled tokenizers hold `_model`.
+    # `_specials`, `_recognised`, `_splitting_with` and `_allowed_tokens`; to users they promise nothing. Pickled
+    # tokenizers hold `_model`.
     _max_pieces = MAX_PIECES
     _by_regex = False  # whether `regex` splits new pieces
 

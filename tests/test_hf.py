@@ -859,12 +859,24 @@ def test_short_texts_are_not_encoded_twice_or_as_a_batch(folders, monkeypatch):
     monkeypatch.setattr(nbbpe.Tokenizer, "encode_batch", refuse)  # takes 0.1 ms, with a normalizer
     check(ours, theirs, ["the cat", "x"])
     check(ours, theirs, "the", "cat")
-    monkeypatch.setattr(nbbpe.Tokenizer, "encode", refuse)
+    monkeypatch.setattr("nbbpe.hf.applied.Applied.encode", refuse)
     for characters, normalizer in (128, None), (0, normalizers.NFC()):
         monkeypatch.setattr("nbbpe.hf.applied._FEW_CHARACTERS", characters)
         for each in ours, theirs:
             each.backend_tokenizer.normalizer = normalizer
         check(ours, theirs, "the cat", return_offsets_mapping=True)
+
+
+def test_texts_that_take_no_short_way_are_encoded(folders):
+    class Derived(str):
+        """A text of a derived type."""
+
+    ours, theirs = both(folders["plain"])
+    long = END + "日本 " * 2500  # few characters, but many bytes
+    for splits in False, True:
+        check(ours, theirs, long, split_special_tokens=splits)
+        check(ours, theirs, [long, "the cat", Derived("a mat")], split_special_tokens=splits)
+        check(ours, theirs, ["the", long, Derived("cat")], split_special_tokens=splits, is_split_into_words=True)
 
 
 def test_no_call_counts_all_tokens(folders):

@@ -15,6 +15,7 @@ from tokenizers.decoders import ByteLevel
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from ..conversion import load
+from ..encoding.special_choice import ALL
 from ..formats.folder import ABOUT
 from ..kernels.compiler.collector import paused_for
 from ..system.atomic_files import whole_file, write_text
@@ -190,6 +191,9 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
                 write_text(unfinished, json.dumps(config, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
         return super()._save_pretrained(save_directory, file_names, *args, **options)
 
+    def _switch_to_input_mode(self) -> None:
+        """Nothing. transformers 5 looks for it in each call; where it is missing, that takes a tenth of a short one."""
+
     # transformers 5 calls `_encode_plus` for a text or a batch, 4 for a text only; for a batch it calls the other.
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **options: Any) -> Any:
@@ -312,7 +316,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         if type(adds) is not bool or type(splits) is not bool or type(is_split) is not bool:
             return None
         applied = self._applied
-        allowed = applied.found_when_split if splits else "all"
+        allowed = applied.found_when_split if splits else ALL
         if allowed is None or (options.get("return_offsets_mapping") and applied.finder_in(texts) is None):
             return None
         ids, starts = applied.encode(texts, allowed)
