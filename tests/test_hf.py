@@ -11,6 +11,7 @@ import pickle
 import random
 import subprocess
 import sys
+import unicodedata
 import warnings
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -24,6 +25,7 @@ from test_families import HARD
 
 import nbbpe
 from nbbpe.formats.dialects import translated
+from nbbpe.text.normalization import FORMS
 from nbbpe.text.pattern import NAMED
 
 transformers = pytest.importorskip("transformers", reason="needs transformers")
@@ -100,8 +102,9 @@ def folders(tmp_path_factory, small) -> dict[str, str]:
 
 
 @pytest.fixture(autouse=True)
-def _finds_offsets_in_short_texts(monkeypatch):
-    monkeypatch.setattr("nbbpe.hf.applied._FEW_CHARACTERS", 0)
+def _short_texts_are_not_all_few(monkeypatch):
+    monkeypatch.setattr("nbbpe.encoding.offsets._FEW", 20)
+    monkeypatch.setattr("nbbpe.hf.applied._FEW_IDS", 10)
 
 
 def both(path: str, **options: Any) -> tuple[Any, Any]:
@@ -538,15 +541,6 @@ def test_words_are_those_of_the_pre_tokenizer_that_split_the_texts(folders):
     assert results[0].word_ids() == results[1].word_ids()
 
 
-def test_the_words_of_short_texts_are_left_to_tokenizers(folders, monkeypatch):
-    ours, theirs = both(folders["plain"])
-    monkeypatch.setattr("nbbpe.hf.applied._FEW_CHARACTERS", 128)
-    for text in "the cat", "the cat " * 40:
-        row, other = (each(text).encodings[0] for each in (ours, theirs))
-        assert row.word_ids == other.word_ids
-        assert (row._word_ids is None) == (len(text) < 128)
-
-
 @pytest.mark.parametrize(
     "texts", ["the", [["the"], "cat"], [["the"], [3]], [3], [["the", ["cat"]]], [["a", "\udc80"]], [[], []]]
 )
@@ -713,6 +707,26 @@ def test_offsets_of_a_token_that_takes_whitespace(folders, name, is_normalized):
         assert ours.tokenize(text) == theirs.tokenize(text)
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_offsets_in_texts_that_are_in_the_normal_form(folders, form):
+    from tokenizers import normalizers
+
+    rng = random.Random(9)
+    parts = ["the", " ", "\n", END, "<pad>", "é", "e\u0301", "\u0323\u0301", "가", "\u1100\u1161", "が", "ё"]
+    parts += ["ﬁ", "½", "\u212b", "🙂"]
+    for name in "plain", "around", "trims":
+        ours, theirs = both(folders[name])
+        for each in ours, theirs:
+            each.backend_tokenizer.normalizer = getattr(normalizers, form)()
+        for _ in range(15):
+            texts = ["".join(rng.choices(parts, k=rng.randrange(12))) for _ in range(rng.choice([1, 3]))]
+            check(ours, theirs, texts, return_offsets_mapping=True)
+            texts = [unicodedata.normalize(form, text) for text in texts]
+            check(ours, theirs, texts, texts[::-1], return_offsets_mapping=True)
+            found, _ = check(ours, theirs, texts, return_offsets_mapping=True)
+            assert unicodedata.is_normalized(form, "".join(texts)) == isinstance(found.encodings[0], RowEncoding)
+
+
 @pytest.mark.parametrize("plain", ["tool", "ol>", "xy", ">x", "  "])
 @pytest.mark.parametrize("is_normalized", [False, True])
 def test_a_token_within_a_special_token_that_is_split_is_not_found(folders, plain, is_normalized):
@@ -860,11 +874,9 @@ def test_short_texts_are_not_encoded_twice_or_as_a_batch(folders, monkeypatch):
     check(ours, theirs, ["the cat", "x"])
     check(ours, theirs, "the", "cat")
     monkeypatch.setattr("nbbpe.hf.applied.Applied.encode", refuse)
-    for characters, normalizer in (128, None), (0, normalizers.NFC()):
-        monkeypatch.setattr("nbbpe.hf.applied._FEW_CHARACTERS", characters)
-        for each in ours, theirs:
-            each.backend_tokenizer.normalizer = normalizer
-        check(ours, theirs, "the cat", return_offsets_mapping=True)
+    for each in ours, theirs:
+        each.backend_tokenizer.normalizer = normalizers.Lowercase()
+    check(ours, theirs, "the cat", return_offsets_mapping=True)
 
 
 def test_texts_that_take_no_short_way_are_encoded(folders):

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 import nbbpe
 from nbbpe.encoding import tokens as tokens_module
-from nbbpe.encoding.decoder import Decoder
 from nbbpe.encoding.offsets import OffsetFinder
 from nbbpe.encoding.tokens import visible
 from nbbpe.model.post_processor import Trimming
@@ -311,9 +310,12 @@ def test_the_html_form_of_a_long_text_is_cut(small):
     assert f"{len(found):,} tokens" in page
 
 
-def test_ids_that_begin_elsewhere_than_their_texts_have_no_offsets(small):
+@pytest.mark.parametrize("few", [0, 20])
+def test_ids_that_begin_elsewhere_than_their_texts_have_no_offsets(small, monkeypatch, few):
+    monkeypatch.setattr("nbbpe.encoding.offsets._FEW", few)
     model = small._model
-    finder = OffsetFinder(model.packed, model.special, [], Decoder(model.vocab), Trimming(trims=False, keeps_first=False))
+    trimming = Trimming(trims=False, keeps_first=False)
+    finder = OffsetFinder(model.packed, model.vocab, model.special, [], trimming, None)
     ids = [97, 98, 99]
     found = finder.find(["ab", "c"], ids, [0, 2, 3])
     assert finder.offsets(found, [(0, 2), (2, 3)]) == [[(0, 1), (1, 2)], [(0, 1)]]

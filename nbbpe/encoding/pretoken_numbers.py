@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable, Iterator, Set
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ def number_pretokens(
     ids: NDArray[Any],
     starts_of_ids: NDArray[np.int64],
     vocab: PackedVocab,
-    special: Collection[int],
+    special: Set[int],
     pattern: PatternTables,
 ) -> NDArray[np.int64]:
     """The number of the pretoken of each token in its text, int64[n]. A special token counts as a pretoken of its own.
@@ -44,15 +45,37 @@ def number_pretokens(
     is_split = ~is_special[firsts[:-1]]
     is_start = np.zeros(len(data) + 1, dtype=np.bool_)  # whether a pretoken starts at a byte
     is_start[bounds] = True
-    text, scratch = padded(data), new_split_scratch(pattern)
-    found = np.empty(min(_AT_ONCE, len(data)) + 1, dtype=np.int64)
-    for start, end in zip(bounds[:-1][is_split].tolist(), bounds[1:][is_split].tolist(), strict=True):
-        is_first = True
-        while start < end:
-            n = split_text(text, start, end, pattern, scratch, is_first, found)
-            is_start[found[:n]] = True
-            start, is_first = int(found[n]), False
+    for found in _pretokens(data, zip(bounds[:-1][is_split].tolist(), bounds[1:][is_split].tolist(), strict=True), pattern):
+        is_start[found] = True
     numbers = np.cumsum(is_start[places[:-1]])
     counts = np.diff(starts_of_ids)
     before = numbers[starts_of_ids[:-1][counts > 0]]
     return numbers - np.repeat(before, counts[counts > 0])
+
+
+def number_few(
+    tokens: list[bytes], ids: list[int], starts_of_ids: list[int], special: Set[int], pattern: PatternTables
+) -> list[int]:
+    """The same for few tokens, for which NumPy takes 30 us; `tokens` are the bytes of `ids`. Cost: 0.2 us a token."""
+    places = list(accumulate(map(len, tokens), initial=0))
+    of_special = [number for number, token_id in enumerate(ids) if token_id in special]
+    whole = {places[number] for number in of_special}
+    is_start = {places[number] for number in starts_of_ids}.union(whole, (places[number + 1] for number in of_special))
+    parts = [(start, end) for start, end in pairwise(sorted(is_start)) if start not in whole]
+    for found in _pretokens(b"".join(tokens), parts, pattern):
+        is_start.update(found.tolist())
+    numbers = list(accumulate(map(is_start.__contains__, places)))
+    return [number - numbers[first] for first, last in pairwise(starts_of_ids) for number in numbers[first:last]]
+
+
+def _pretokens(data: bytes, parts: Iterable[tuple[int, int]], pattern: PatternTables) -> Iterator[NDArray[np.int64]]:
+    """Where the pretokens of parts of a text start; `parts` are where each starts and ends. An array is valid until the
+    next one."""
+    text, scratch = padded(data), new_split_scratch(pattern)
+    found = np.empty(min(_AT_ONCE, len(data)) + 1, dtype=np.int64)
+    for start, end in parts:
+        is_first = True
+        while start < end:
+            n = split_text(text, start, end, pattern, scratch, is_first, found)
+            yield found[:n]
+            start, is_first = int(found[n]), False

@@ -1,8 +1,8 @@
 """A tokenizer for transformers: its class for fast tokenizers, with texts encoded and ids decoded by nbbpe.
 
 transformers does the rest: chat templates, added tokens, `convert_ids_to_tokens`, files. What nbbpe does not do
-(offsets in normalized texts, the words of texts that are not split into words) goes to tokenizers unchanged. So both
-classes give the same for every call, and most calls are faster.
+(offsets in texts that a normalizer changes, words that no pattern makes) goes to tokenizers unchanged. So both classes give
+the same for every call, and most calls are faster.
 
 This folder alone imports transformers, so `import nbbpe` does not. Read tokenizer.py first.
 """

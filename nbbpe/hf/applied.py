@@ -11,20 +11,20 @@ from tokenizers import Tokenizer as Backend
 
 from ..encoding.decoder import Decoder
 from ..encoding.offsets import OffsetFinder
-from ..encoding.pretoken_numbers import number_pretokens
+from ..encoding.pretoken_numbers import number_few, number_pretokens
 from ..encoding.special_choice import ALL, NONE, Choice
 from ..formats.pretokenizers import digits_of_bytes
 from ..formats.spelling import token_of
 from ..model.post_processor import TYPES_OF_TEXTS, read_templates, read_trimming, read_types, steps_of
 from ..model.special_tokens import find_overlap
 from ..system.lazy import lazy
+from ..text.normalizer import Chain
 from ..tokenizer import Tokenizer
 from .characters import are_alike
 from .rows import Frame
 
 _FEW, _SHORT = 128, 1 << 14  # texts, and their characters, which are encoded one by one in less time than as a batch
-# The offsets and words in fewer are found by tokenizers: NumPy takes 20 to 40 microseconds for any number of them.
-_FEW_CHARACTERS = 128
+_FEW_IDS = 128  # whose words are numbered one by one in less time than by NumPy
 
 
 class Applied:
@@ -103,36 +103,43 @@ class Applied:
         number: int | None = found.sequence_ids[-1]
         return number
 
-    def finder_in(self, texts: list[str]) -> OffsetFinder | None:
-        """What finds the offsets in texts; None if tokenizers must find them."""
-        return self._finder if sum(map(len, texts)) >= _FEW_CHARACTERS else None
-
     @lazy
-    def _finder(self) -> OffsetFinder | None:
+    def finder(self) -> OffsetFinder | None:
+        """What finds the offsets in texts; None if tokenizers must find them."""
         model = self._model
         trimming = read_trimming(model.extras.post_processor)
-        if trimming is None or model.chain.steps or model.extras.prefix_space:
+        form = None if isinstance(model.normalizer, Chain) else model.normalizer
+        if trimming is None or form != model.normalizer or model.extras.prefix_space:
             return None
         stripping = [token for token, flags in model.extras.flags.items() if {"lstrip", "rstrip"} & set(flags)]
-        return OffsetFinder(model.packed, model.special, stripping, Decoder(model.vocab), trimming)
+        return OffsetFinder(model.packed, model.vocab, model.special, stripping, trimming, form)
 
     def words_in(
-        self, texts: list[str], ids: list[int] | NDArray[Any], starts: list[int] | NDArray[np.int64]
-    ) -> NDArray[np.int64] | None:
-        """The number of the word of each of the `ids` of texts, int64[n]; None if tokenizers must tell.
+        self, ids: list[int] | NDArray[Any], starts: list[int] | NDArray[np.int64]
+    ) -> list[int] | NDArray[np.int64] | None:
+        """The number of the word of each of the `ids` of texts; None if tokenizers must tell.
 
         starts : where the ids of each text start, and where the last ones end
         """
         model = self._model
         tables = model.pattern.tables
-        if sum(map(len, texts)) < _FEW_CHARACTERS or tables is None or self._cuts_more_than_the_pattern:
+        if tables is None or self._cuts_more_than_the_pattern:
             return None
+        if isinstance(ids, list) and isinstance(starts, list) and len(ids) <= _FEW_IDS:
+            tokens = list(map(model.vocab.__getitem__, ids))
+            if not are_alike(b"".join(tokens).decode()):
+                return None
+            return number_few(tokens, ids, starts, self._special, tables)
         ids = np.array(ids, dtype=np.int64)
         data = self.tokenizer.decode_bytes(ids)
         if not are_alike(data.decode()):
             return None
         starts = np.array(starts, dtype=np.int64)
-        return number_pretokens(data, ids, starts, model.packed, model.special.values(), tables)
+        return number_pretokens(data, ids, starts, model.packed, self._special, tables)
+
+    @lazy
+    def _special(self) -> frozenset[int]:
+        return frozenset(self._model.special.values())
 
     def spelled(self, ids: list[int]) -> list[str] | None:
         """The tokens of ids as tokenizers shows them; None if it shows the text that was found for one of them."""

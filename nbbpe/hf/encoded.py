@@ -49,10 +49,7 @@ class Encoded:
         cut : of some rows; None for all rows
         """
         cut = self.cut if cut is None else cut
-        if isinstance(self.ids, list):
-            rows = [self.ids[start:end] for start, end in cut.places]
-        else:
-            rows = [self.ids[start:end].tolist() for start, end in cut.places]
+        rows = _rows(self.ids, cut)
         ids = self.frame.put(rows)
         found = {}
         for name in names:
@@ -93,29 +90,34 @@ class Encoded:
         words = self._words
         if words is None:
             return None
-        return self.frame.put_value([words[start:end].tolist() for start, end in cut.places], None)
+        return self.frame.put_value(_rows(words, cut), None)
 
     @lazy
-    def _words(self) -> NDArray[np.int64] | None:
+    def _words(self) -> list[int] | NDArray[np.int64] | None:
         """The number of the word of each id in its text; None if tokenizers must tell."""
         n_words = self.batch.n_words
         if n_words is None:
-            return self.applied.words_in(self.batch.texts, self.ids, self.starts)
+            return self.applied.words_in(self.ids, self.starts)
         numbers = np.concatenate([np.empty(0, dtype=np.int64), *map(np.arange, n_words)])
         return np.repeat(numbers, np.diff(self.starts))
 
     def _offsets(self, cut: Cut, rows: Rows, ids: Rows) -> Rows | None:
-        if self._finder is None or self._found is None:
+        finder = self.applied.finder
+        if finder is None or self._found is None:
             return None
-        return self.frame.put_value(self._finder.offsets(self._found, cut.places), (0, 0))
-
-    @lazy
-    def _finder(self) -> Any:
-        return self.applied.finder_in(self.batch.texts)
+        return self.frame.put_value(finder.offsets(self._found, cut.places), (0, 0))
 
     @lazy
     def _found(self) -> Any:
-        return self._finder.find(self.batch.texts, self.ids, self.starts)
+        finder = self.applied.finder
+        return None if finder is None else finder.find(self.batch.texts, self.ids, self.starts)
+
+
+def _rows(values: list[int] | NDArray[Any], cut: Cut) -> Rows:
+    """Stretches of one value for each id of a batch."""
+    if isinstance(values, list):
+        return [values[start:end] for start, end in cut.places]
+    return [values[start:end].tolist() for start, end in cut.places]
 
 
 # Of each column but that of the ids.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from operator import itemgetter
@@ -29,18 +28,18 @@ _COLUMNS = {
 class RowEncoding:
     """A row of a result, as the Encoding of tokenizers, made of what nbbpe encoded.
 
-    What is not known of it (words and offsets in short texts, offsets in normalized ones, what overflows) is asked of
-    tokenizers, by `theirs`, which gives all rows of its result.
+    What is not known of it (offsets in texts that were changed, some words, what overflows) is asked of tokenizers, by
+    `theirs`, which gives all rows of its result.
     """
 
-    def __init__(self, encoded: Encoded, number: int, theirs: Callable[[], Any]) -> None:
+    def __init__(self, encoded: Encoded, number: int, theirs: _Theirs) -> None:
         self._encoded = encoded
         self._number = number
         self._theirs = theirs
 
     def of_tokenizers(self) -> Any:
         """The same row by tokenizers."""
-        return self._theirs()[self._number]
+        return self._theirs.rows[self._number]
 
     @property
     def tokens(self) -> list[str]:
@@ -165,13 +164,20 @@ class RowEncoding:
         return repr(self.of_tokenizers())
 
 
+class _Theirs:
+    """A result that is made again, with tokenizers alone."""
+
+    def __init__(self, with_tokenizers: Callable[[], Any]) -> None:
+        self._with_tokenizers = with_tokenizers
+
+    @lazy
+    def rows(self) -> Any:
+        return self._with_tokenizers().encodings
+
+
 def rows_told(encoded: Encoded, with_tokenizers: Callable[[], Any]) -> list[RowEncoding]:
     """The rows of a result; `with_tokenizers` makes it again with tokenizers alone."""
-
-    @functools.cache
-    def theirs() -> Any:
-        return with_tokenizers().encodings
-
+    theirs = _Theirs(with_tokenizers)
     return [RowEncoding(encoded, number, theirs) for number in range(encoded.n_rows)]
 
 

@@ -317,7 +317,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             return None
         applied = self._applied
         allowed = applied.found_when_split if splits else ALL
-        if allowed is None or (options.get("return_offsets_mapping") and applied.finder_in(texts) is None):
+        if allowed is None or (options.get("return_offsets_mapping") and applied.finder is None):
             return None
         ids, starts = applied.encode(texts, allowed)
         bounds = batch.bounds(starts)
