@@ -745,6 +745,20 @@ def test_a_token_within_a_special_token_that_is_split_is_not_found(folders, plai
         assert ours.tokenize(text) == theirs.tokenize(text)
 
 
+@pytest.mark.parametrize("is_special", [False, True])
+def test_a_special_token_that_is_added_again_is_still_split(folders, is_special):
+    ours, theirs = both(folders["plain"])
+    for each in ours, theirs:
+        each.add_tokens([END, "<new>", transformers.AddedToken("<pad>", special=is_special)])
+        if is_special:
+            each.add_special_tokens({"bos_token": "\n"})
+            each.add_tokens([transformers.AddedToken("\n", normalized=True)])
+    text = f"the{END} cat\n<pad><new>"
+    check(ours, theirs, text)
+    check(ours, theirs, text, split_special_tokens=True)
+    check_decoding(ours, theirs, [theirs(text)["input_ids"]] * 9, skip_special_tokens=True)
+
+
 def test_tokens_that_are_parts_of_ordinary_text_give_no_warning(folders):
     ours, theirs = both(folders["plain"])
     for each in ours, theirs:

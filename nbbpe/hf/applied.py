@@ -46,14 +46,18 @@ class Applied:
         """The added tokens that are found in a text in which special tokens are split: those that are not special.
 
         None where one of them may be within a special token, or begin there: tokenizers passes over all of a special token.
+        And where a special token is always found by nbbpe, as it is said to be part of ordinary text.
         """
-        model = self._model
-        plain = set(model.special).difference(model.skipped)
+        model, decode = self._model, self._backend.decode
+        # To tokenizers, a special token that is added again is still one, though its tokenizer.json may say otherwise.
+        still = {token for token, i in model.special.items() if decode([i], skip_special_tokens=False) and not decode([i])}
+        special = still.union(model.skipped)
+        plain = set(model.special).difference(special)
         chain = model.chain
-        spelled, hiding = (
-            {*some, *(chain.apply(token, set()) for token in some)} - {""} for some in (plain, model.skipped)
-        )
+        spelled, hiding = ({*some, *(chain.apply(token, set()) for token in some)} - {""} for some in (plain, special))
         if not spelled.isdisjoint(hiding) or find_overlap(list(spelled), list(hiding)) is not None:
+            return None
+        if not special.issubset(model.choosable):
             return None
         return plain.intersection(model.choosable)  # the others are parts of ordinary text, and always found
 
