@@ -30,7 +30,7 @@ from nbbpe.text.pattern import NAMED
 
 transformers = pytest.importorskip("transformers", reason="needs transformers")
 
-from nbbpe.hf import NbbpeTokenizerFast  # noqa: E402  (after it is known that transformers is there)
+from nbbpe.hf import NbbpeEncoding, NbbpeTokenizerFast  # noqa: E402  (after it is known that transformers is there)
 from nbbpe.hf.encodings import RowEncoding  # noqa: E402
 
 END = texts.SPECIAL
@@ -943,6 +943,21 @@ def test_tokens_are_those_of_the_texts_that_were_encoded(folders):
     words[0][1] = "dog"
     for told in split.encodings[0], of_pairs.encodings[0]:
         assert told.of_tokenizers().ids[: len(expected)] == told.ids[: len(expected)] == expected
+
+
+def test_a_result_is_merged_and_made_again_as_that_of_transformers(folders):
+    ours, theirs = both(folders["plain"])
+    for combine in (
+        lambda result: result | {"labels": [1]},
+        lambda result: {"labels": [1]} | result,
+        lambda result: type(result)({name: row[:1] for name, row in result.items()}),  # as trainers do
+        lambda result: type(result)(result.data, result.encodings, "np", True, 1),
+    ):
+        found, expected = (combine(each("the cat")) for each in (ours, theirs))
+        assert isinstance(found, NbbpeEncoding)
+        assert list(found) == list(expected)
+        assert all(np.array_equal(found[name], expected[name]) for name in expected)
+        assert (found.is_fast, found.n_sequences) == (expected.is_fast, expected.n_sequences)
 
 
 def test_a_deep_copy_has_tokens(folders):

@@ -192,16 +192,18 @@ class NbbpeEncoding(BatchEncoding):  # type: ignore[misc]
     What more can be asked for (`encodings`: tokens, words, offsets) is worked out then. Where tokenizers must tell it, that
     is with the tokenizer as it is then. A pickled result goes without.
 
-    encodings : gives a list of them
+    It is made as a BatchEncoding is, as `type(batch)(data)` makes one, too, in trainers.
     """
 
     _n_sequences: int | None
+    _asked: Callable[[], Any] | None = None  # gives the list of `encodings`
 
-    def __init__(
-        self, data: dict[str, Any], n_texts: int | None, encodings: Callable[[], Any] | None = None, tensor_type: Any = None
-    ) -> None:
-        self._asked = encodings
-        super().__init__(data, tensor_type=tensor_type, n_sequences=n_texts)
+    @classmethod
+    def of(cls, data: dict[str, Any], n_texts: int | None, encodings: Callable[[], Any] | None, tensor_type: Any) -> Any:
+        """That of a call; `encodings` gives a list of them."""
+        made = cls(data, tensor_type=tensor_type, n_sequences=n_texts)
+        made._asked = encodings
+        return made
 
     @property
     def n_sequences(self) -> int | None:
@@ -226,7 +228,7 @@ class NbbpeEncoding(BatchEncoding):  # type: ignore[misc]
         self._found = encodings
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NbbpeEncoding:
-        copied = NbbpeEncoding(copy.deepcopy(self.data, memo), self._n_sequences, self._asked)
+        copied: NbbpeEncoding = self.of(copy.deepcopy(self.data, memo), self._n_sequences, self._asked, None)
         copied._found = copy.deepcopy(self.__dict__.get("_found"), memo)
         return copied
 

@@ -231,7 +231,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         tensors = options.get("return_tensors")
         if is_one and tensors is None and not options.get("return_overflowing_tokens"):
             found = {name: rows[0] if isinstance(rows[0], list) else rows for name, rows in found.items()}  # or ints
-        return NbbpeEncoding(found, encoded.frame.n_texts, partial(rows_told, encoded, with_tokenizers), tensors)
+        return NbbpeEncoding.of(found, encoded.frame.n_texts, partial(rows_told, encoded, with_tokenizers), tensors)
 
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **options: Any) -> list[str]:
         """The tokens of a text, spelled in GPT-2's alphabet; arguments are those of PreTrainedTokenizerFast."""
