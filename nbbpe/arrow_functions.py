@@ -16,6 +16,7 @@ from .sources import Skipped, check_on_error, warn_of_skipped
 from .sources.arrow import ArrowColumn
 from .sources.optional_packages import require
 from .text.pattern import PatternLike, get_pattern
+from .text.utf8 import check_collected
 
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer
@@ -81,6 +82,7 @@ def count_table(
     from .counting.count_description import Description
     from .counting.count_tables import schema_of
 
+    check_collected(table, "table")
     batches = pa.table(table).to_batches()
     specials = check_special_tokens(special_tokens)  # a list, which is read twice
     counts = count_batches(batches, field=field, pattern=pattern, special_tokens=specials, on_error=on_error)
@@ -173,6 +175,7 @@ def encode_table(
     ['text', 'ids']
     """
     pa = require("pyarrow", "Arrow data")
+    check_collected(table, "table")
     whole = pa.table(table)
     # A table without rows has no batch, but its result must have the column, too.
     empty = pa.RecordBatch.from_arrays([pa.array([], each.type) for each in whole.schema], schema=whole.schema)

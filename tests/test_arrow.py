@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import re
 from typing import get_args
 
 import numpy as np
@@ -12,6 +13,7 @@ import texts
 from conftest import ROOT
 
 import nbbpe
+from nbbpe import arrow_functions
 from nbbpe.sources import optional_packages
 from nbbpe.sources.arrow_data import ArrowData
 from nbbpe.sources.columns import as_strings
@@ -324,6 +326,25 @@ def test_a_stream_is_asked_for_once(small):
     for data, kind in (column, column.type), (table, table.schema):
         ids = small.encode_arrow(ReadOnce(data, kind))
         assert ids.to_pylist() == [small.encode("the cat"), None, small.encode("sat")]
+
+
+def test_a_lazy_frame_is_refused_with_how_to_get_its_data(small):
+    frame = pytest.importorskip("polars").LazyFrame({"text": ["the cat"], "count": [1]})
+    for argument, call in {
+        "source": lambda: nbbpe.train(frame, 260),
+        "source[0]": lambda: nbbpe.count_words([frame]),
+        "documents": lambda: nbbpe.train(documents=frame, vocab_size=260),
+        "counts": lambda: nbbpe.train(counts=frame, vocab_size=260),
+        "texts": lambda: small.encode_batch(frame),
+        "data": lambda: small.encode_arrow(frame),
+        "table": lambda: arrow_functions.encode_table(frame, tokenizer=small),
+    }.items():
+        message = f"{argument} is a LazyFrame, which has no data yet: give {argument}.collect()"
+        with pytest.raises(TypeError, match=re.escape(message)):
+            call()
+    for call in lambda: small.decode_arrow(frame), lambda: arrow_functions.count_table(frame):
+        with pytest.raises(TypeError, match=re.escape(".collect()")):
+            call()
 
 
 @pytest.mark.parametrize("kind", ["array", "chunked", "polars"])

@@ -13,7 +13,7 @@ from ..sources.optional_packages import naming_arrow_errors, read_with_arrow, re
 from ..sources.parquet import PARQUET
 from ..system.integers import check_positive
 from ..system.wrong_argument import WrongArgument
-from ..text.utf8 import each_to_bytes
+from ..text.utf8 import check_collected, each_to_bytes
 from .count_description import KEY
 from .count_tables import COUNT, ENDINGS, WORD, arrow, check_columns, words_of
 from .gathering import MOST_COUNT
@@ -51,6 +51,7 @@ def open_counts(data: object, argument: str = "counts") -> list[Counts]:
         return [_stream_counts(data, argument)]
     if isinstance(data, Mapping):
         return [_dict_counts(data, argument)]
+    check_collected(data, argument)
     raise TypeError(
         f"{argument} must be a path, an Arrow table or stream, an iterator of record batches, a dict from word to count, "
         f"or a list of these, not {type(data).__name__}"

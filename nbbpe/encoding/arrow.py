@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..sources.arrow import arrow_columns, is_arrow, n_bytes_of
 from ..sources.columns import LISTS, ColumnReader, as_strings
 from ..sources.optional_packages import require
-from ..text.utf8 import check_texts
+from ..text.utf8 import check_collected, check_texts
 from ..text.windows import NO_ID
 from .threads import MemoryPart, check_threads, encode_parts, part_bytes, threads_for
 
@@ -28,6 +28,7 @@ def encode_arrow(encoder: Encoder, data: Any, specials: SpecialTokens, field: st
     """See Tokenizer.encode_arrow."""
     most = check_threads(num_threads)
     arrow = require("pyarrow", "Arrow data")
+    check_collected(data, "data")
     if not is_arrow(data):  # pyarrow would take letters, or names, for texts
         check_texts(data)
     found, _ = arrow_columns(data, field)
@@ -71,6 +72,7 @@ def decode_arrow(decoder: Decoder, vocab: PackedVocab, data: Any, errors: str) -
     """See Tokenizer.decode_arrow."""
     arrow = require("pyarrow", "Arrow data")
     compute = require("pyarrow.compute", "Arrow data")
+    check_collected(data, "data")
     column = data if isinstance(data, (arrow.Array, arrow.ChunkedArray)) else arrow.chunked_array(data)
     kind = column.type
     is_lists = str(kind).startswith(LISTS)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from ..system.excerpt import shown
 from ..system.paths import Path
 from ..system.wrong_argument import WrongArgument
-from ..text.utf8 import check_texts, gives_names
+from ..text.utf8 import check_collected, check_texts, gives_names
 from .arrow import ArrowColumn, is_arrow
 from .compressed import COMPRESSIONS
 from .inputs import File, Input
@@ -77,6 +77,7 @@ def find_by_item(
             raise TypeError(f"give {argument} or documents, not both")
         if type(documents).__module__.startswith("pyarrow."):  # an iterable of what is not a str
             raise TypeError(f"documents is Arrow data ({type(documents).__name__}): give it as the {argument}")
+        check_collected(documents, "documents")
         if not isinstance(documents, Iterable):
             raise TypeError(f"documents must be an iterable of texts, not {type(documents).__name__}")
         check_texts(documents)
@@ -172,6 +173,7 @@ def _paths(source: object, argument: str) -> list[Path] | None:
     kinds = "a path, a list of paths, or an iterator of documents; documents=[...] takes a list of documents"
     if isinstance(source, (bytes, bytearray, memoryview, mmap.mmap)):
         raise TypeError(f"{argument} must be {kinds}, not one text")
+    check_collected(source, argument)
     if source is None or not isinstance(source, Iterable):
         raise TypeError(f"{argument} must be {kinds}, not {type(source).__name__}")
     if not isinstance(source, (list, tuple)):
@@ -186,6 +188,7 @@ def _paths(source: object, argument: str) -> list[Path] | None:
         raise ValueError(f"{argument} is an empty list: name at least one file")
     for number, item in enumerate(source):
         if not isinstance(item, (str, os.PathLike)):
+            check_collected(item, f"{argument}[{number}]")
             _check_not_open(item, f"item {number:,} of {argument}")
             raise TypeError(
                 f"item {number:,} of {argument} is {type(item).__name__}, and a list is of paths: give documents as "

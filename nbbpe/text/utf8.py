@@ -72,11 +72,18 @@ def gives_names(texts: object) -> bool:
     return isinstance(texts, Mapping) or hasattr(texts, "columns")
 
 
+def check_collected(data: object, argument: str) -> None:
+    """Raise TypeError for a lazy frame, as of polars: a plan of work, without data or Arrow's C interface."""
+    if hasattr(data, "collect_schema") and not hasattr(data, "__arrow_c_stream__"):
+        raise TypeError(f"{argument} is a {type(data).__name__}, which has no data yet: give {argument}.collect()")
+
+
 def check_texts(texts: object) -> None:
     """Raise TypeError for one text instead of many, whose letters, or bytes, would become texts; for texts by name; and for
     what has no items."""
     if type(texts) is list:
         return
+    check_collected(texts, "texts")
     if not (hasattr(texts, "__iter__") or hasattr(texts, "__getitem__")):  # many a data set has the second alone
         raise TypeError(f"texts must be a list of texts, or any iterable of them, not {type(texts).__name__}")
     if gives_names(texts):
