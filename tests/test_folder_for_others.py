@@ -211,6 +211,15 @@ def test_no_folder_stays_of_several_of_which_one_cannot_be_made(small, tmp_path)
     assert os.listdir(tmp_path) == []
 
 
+def test_the_folder_of_a_symlink_is_made_where_it_is_missing(small, tmp_path):
+    os.symlink("on/disk", tmp_path / "link")
+    small.save_pretrained(tmp_path / "link" / "model")
+    assert nbbpe.load(tmp_path / "on" / "disk" / "model") == small
+    os.symlink("circle", tmp_path / "circle")
+    with pytest.raises(OSError, match="circle"):
+        small.save_pretrained(tmp_path / "circle")
+
+
 def test_save_and_save_pretrained_share_a_folder(folder):
     """In any order, and with other tokenizers: both libraries read the one that came last."""
     first, second = trained(), trained("cl100k")

@@ -1036,6 +1036,16 @@ def test_who_reads_a_saved_folder(folders, tmp_path):
     assert nbbpe.load(tmp_path / "portable").encode("the cat") == ours.nbbpe.encode("the cat")
 
 
+def test_a_folder_is_saved_where_a_symlink_leads_and_not_in_a_file(folders, tmp_path):
+    ours, _ = both(folders["around"])
+    os.symlink("missing", tmp_path / "link")
+    ours.save_pretrained(tmp_path / "link")
+    assert nbbpe.load(tmp_path / "missing").encode("the cat") == ours.nbbpe.encode("the cat")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError, match="is not a folder; give one"):  # transformers logs it, and saves nothing
+        ours.save_pretrained(tmp_path / "file")
+
+
 def test_the_class_is_named_in_every_file_that_is_saved_or_uploaded(folders, tmp_path, monkeypatch):
     ours, _ = both(folders["around"])
     found = {}

@@ -18,7 +18,7 @@ from ..conversion import load
 from ..encoding.special_choice import ALL
 from ..formats.folder import ABOUT
 from ..kernels.compiler.collector import paused_for
-from ..system.atomic_files import whole_file, write_text
+from ..system.atomic_files import made_folder, whole_file, write_text
 from ..system.paths import Path
 from ..text.utf8 import has_surrogates
 from ..tokenizer import Tokenizer
@@ -178,7 +178,8 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         """
         saved = copy.copy(self)
         saved._keeps_class = keep_class
-        return super(NbbpeTokenizerFast, saved).save_pretrained(save_directory, *args, **options)
+        with made_folder(os.fsdecode(save_directory)):  # in transformers, a dangling symlink is a file that exists
+            return super(NbbpeTokenizerFast, saved).save_pretrained(save_directory, *args, **options)
 
     def _save_pretrained(self, save_directory: Path, file_names: tuple[str, ...], *args: Any, **options: Any) -> Any:
         # Called between tokenizer_config.json, which is first, and the upload of all files, if there is one.

@@ -93,9 +93,13 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def made_folder(folder: str) -> Iterator[None]:
-    """A context in which a folder exists; the folders made for it are removed again after an error, if they are empty."""
+    """A context in which a folder exists; the folders made for it are removed again after an error, if they are empty.
+
+    Of a symlink to a folder that is missing, that folder is made. Raises NotADirectoryError for a file in its place,
+    OSError where it cannot be made, and what `target_of` raises.
+    """
     missing = []
-    path = absolute(folder)
+    path = made = absolute(folder) if os.path.isdir(folder) else target_of(folder)
     while not os.path.exists(path):
         missing.append(path)
         path = os.path.dirname(path)
@@ -103,7 +107,7 @@ def made_folder(folder: str) -> Iterator[None]:
         raise NotADirectoryError(f"{path!r} is not a folder; give one to write the tokenizer's files to")
     try:
         try:
-            os.makedirs(folder, exist_ok=True)
+            os.makedirs(made, exist_ok=True)
         except PermissionError as error:  # in the words of an atomic write
             parent = os.path.dirname(os.path.abspath(error.filename))
             raise PermissionError(error.errno, f"cannot write to the folder: {error.strerror}", parent) from None
