@@ -903,9 +903,21 @@ sys.exit(nbbpe.cli.main(["train", sys.argv[1], "--vocab-size", "300", "-o", sys.
 def test_a_signal_ends_in_one_line_and_leaves_nothing(folder, tmp_path, number, said):
     ended = processes.interrupt(TRAIN, folder / "text.txt", tmp_path / "new", number=number)
     assert ended.returncode == 128 + number
-    assert ended.stderr.strip() == f"nbbpe: {said}"
+    assert ended.stderr == f"nbbpe: {said}\n"
     assert not ended.orphans
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(("number", "first"), [(signal.SIGINT, "\n"), (signal.SIGTERM, "")])
+def test_the_line_in_which_a_terminal_shows_ctrl_c_is_ended(monkeypatch, number, first):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(cli, "_run", lambda _: signal.raise_signal(number))
+    assert cli.main([]) == 128 + number
+    assert sys.stderr.getvalue().startswith(f"{first}nbbpe: ")
 
 
 # Python runs it before all else; what it presses Ctrl-C at the import of is among the first and the last.
@@ -939,8 +951,7 @@ def test_ctrl_c_while_the_command_is_imported_ends_it_in_one_line(tmp_path, modu
         return subprocess.run(command, env=environment, cwd=processes.PACKAGE, **options)
 
     assert (found := done(command)).returncode == 130
-    # Once it runs, a line ends first: a terminal shows ^C there.
-    assert (found.stdout, found.stderr.removeprefix("\n")) == ("", "nbbpe: interrupted\n")
+    assert (found.stdout, found.stderr) == ("", "nbbpe: interrupted\n")
     # A program that imports nbbpe is asked as ever, and one that is to ignore Ctrl-C does.
     program = done([sys.executable, "-c", f"import {module}, nbbpe", "-m", "nbbpe"])
     assert program.stderr.rstrip().endswith("KeyboardInterrupt")

@@ -62,6 +62,8 @@ def _exit_code(arguments: list[str], debug: bool) -> int:
             return EXIT_NOBODY_READS
         except KeyboardInterrupt as ended:
             number = ended.number if isinstance(ended, Ended) else signal.SIGINT
+            if number == signal.SIGINT and sys.stderr.isatty():
+                print(file=sys.stderr)  # ends the line in which the terminal shows ^C
             _say("interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}", debug)
             return EXIT_SIGNAL + number
         except Exception as error:
@@ -139,9 +141,6 @@ def _run(arguments: list[str]) -> int:
             message = f"no tokenizer is given, and the environment variable {error.param.envvar} is not set"
         _say(f"error: {message} (see {command} --help)", command=command)
         return EXIT_USAGE
-    except KeyboardInterrupt:
-        click.echo(err=True)  # ends the line in which a terminal shows ^C
-        raise
 
 
 def _message(error: Exception) -> str:
