@@ -780,7 +780,7 @@ def test_click_8_1_is_enough(run, monkeypatch):
 
 
 def test_data_that_is_wrong_is_told_in_one_line(run, tmp_path):
-    assert_one_line_error(run("train", "empty.txt", "--vocab-size", 300, "-o", tmp_path / "x"), 1, "no text to train on")
+    assert_one_line_error(run("train", "empty.txt", "--vocab-size", 300, "-o", tmp_path / "x"), 1, "'empty.txt'")
     assert_one_line_error(run("convert", "tok", tmp_path / "x", "--special", "<s>"), 2, "so they cannot be given")
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "nbbpe.json").write_text("{")

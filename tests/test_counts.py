@@ -215,7 +215,7 @@ def test_a_dict_of_counts_is_a_table(counts):
         ({"a": 0}, ValueError, r"counts\['a'\] must be at least 1, not 0"),
         ({"a": 2**63}, OverflowError, "'counts' has a count of 9,223,372,036,854,775,808, which does not fit in int64"),
         ({"": 1}, ValueError, "the word is empty"),
-        ({}, ValueError, "have no rows"),
+        ({}, ValueError, r"the tables of counts \(.counts.\) have no rows"),
     ],
 )
 def test_wrong_dicts_of_counts_are_errors(given, error, message):

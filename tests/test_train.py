@@ -6,6 +6,7 @@ import io
 import multiprocessing
 import os
 import random
+import re
 import threading
 import warnings
 from pathlib import Path
@@ -386,8 +387,10 @@ def test_an_empty_file_is_an_error(tmp_path):
     path = tmp_path / "empty.txt"
     for content in "", "<|end|>", "<|end|><|end|>":
         path.write_text(content)
-        with pytest.raises(ValueError, match="no text to train on"):
+        with pytest.raises(ValueError, match=re.escape(f"no text to train on: the source ({str(path)!r}) is empty, or")):
             nbbpe.train(path, 300, ["<|end|>"])
+    with pytest.raises(ValueError, match=re.escape(f"({', '.join([repr(str(path))] * 5)}, ...) is empty")):
+        nbbpe.train([path] * 6, 300, ["<|end|>"])
 
 
 @pytest.mark.parametrize("bad", [["a.txt"], 7, None, b"a.txt", iter(["a"])])

@@ -8,6 +8,7 @@ from fractions import Fraction
 from ..counting.count_description import common_description
 from ..counting.count_sources import open_counts, words_in
 from ..counting.gathering import Gathered, Gathering, Limit
+from ..system.excerpt import first_few
 from ..system.progress import Progress
 from ..text.pattern import Pattern
 from .corpus import Corpus
@@ -58,4 +59,5 @@ class CountedTables(Supply):
         return gathering.finish()
 
     def _says_empty(self) -> str:
-        return "there is nothing to train on: the tables of counts have no rows"
+        names = first_few([table.name for table, _ in self._tables], show=repr)
+        return f"there is nothing to train on: the tables of counts ({names}) have no rows"

@@ -11,6 +11,7 @@ from ..counting.counters import WordRules
 from ..counting.gathering import Gathered, Limit, limited
 from ..counting.word_counts import WordCounts
 from ..sources import Input, warn_of_skipped
+from ..system.excerpt import first_few
 from ..text.pattern import Pattern
 from .counting_options import CountingOptions
 
@@ -103,7 +104,9 @@ class Supply(ABC):
     def _says_empty(self) -> str:
         """The message of the error if there are no words."""
         skipped = " and malformed records, which were skipped" if self._options.on_error == "skip" else ""
-        return f"no text to train on: the source is empty, or holds nothing but special tokens{skipped}"
+        files = [each.file.name for each in self.inputs() if each.file is not None]
+        named = f" ({first_few(files, show=repr)})" if files else ""
+        return f"no text to train on: the source{named} is empty, or holds nothing but special tokens{skipped}"
 
     def _n_text(self) -> int | None:
         """The bytes of text; None if not known."""
