@@ -47,6 +47,8 @@ class TokenizerDecoding:
         >>> tok.decode([258, 261, 263], skip_special_tokens=True)
         'the cat'
         """
+        if errors is None:  # by which a Decoder gives bytes
+            raise TypeError('errors must be a str as in bytes.decode, such as "strict", not None; decode_bytes gives bytes')
         text: str = self._decoding(skip_special_tokens).decode(ids, errors)
         return text
 

@@ -201,6 +201,12 @@ def test_a_batch_is_decoded_text_by_text(small):
     assert small.decode_batch([[0xC3], [97]], errors="ignore") == ["", "a"]
 
 
+def test_no_errors_are_no_way_to_bytes(small):
+    for decode in small.decode, lambda ids, errors: small.decode_batch([ids], errors):
+        with pytest.raises(TypeError, match=r"errors must be a str .* not None; decode_bytes gives bytes"):
+            decode([97], None)
+
+
 @pytest.mark.parametrize("bad", [[97, 98], np.array([97, 98])])
 def test_a_batch_that_is_one_text_is_an_error(small, bad):
     with pytest.raises((TypeError, ValueError), match="ids must be a"):
