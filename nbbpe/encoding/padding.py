@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.model import Model
+from ..system.choices import check_one_of
 from ..system.integers import check_integer, check_limit
 from ..system.stretches import gathered
 
@@ -44,14 +45,12 @@ def check_padding(
     max_length: int | None, padding: Literal["longest", "max_length"], padding_side: Side, truncation_side: Side
 ) -> Padding:
     """Arguments of Tokenizer.encode_padded, checked. Raises TypeError or ValueError."""
-    if padding not in ("longest", "max_length"):
-        raise ValueError(f'padding must be "longest" or "max_length", not {padding!r}')
+    check_one_of("padding", padding, ("longest", "max_length"))
     max_length = check_limit("max_length", max_length)
     if max_length is None and padding == "max_length":
         raise ValueError('padding="max_length" needs a max_length')
     for name, side in ("padding_side", padding_side), ("truncation_side", truncation_side):
-        if side not in ("left", "right"):
-            raise ValueError(f'{name} must be "left" or "right", not {side!r}')
+        check_one_of(name, side, ("left", "right"))
     return Padding(max_length, max_length if padding == "max_length" else None, padding_side, truncation_side)
 
 

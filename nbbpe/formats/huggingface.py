@@ -22,6 +22,7 @@ from ..model.packed_vocab import PackedVocab
 from ..model.post_processor import read_templates, steps_of
 from ..model.special_tokens import MAX_ID, tokens_for_placing
 from ..model.vocab_checks import check_bytes
+from ..system.choices import check_one_of
 from ..system.excerpt import naming, shown
 from ..system.paths import Path
 from ..text.normalizer import KINDS, Chain, as_normalizer
@@ -61,8 +62,7 @@ def read_text(text: str, name: str) -> Model:
 
 
 def _model(document: Any, name: str, normalizer: Normalizer) -> Model:
-    if normalizer not in ("apply", "ignore"):
-        raise ValueError(f'normalizer must be "apply" or "ignore", and is {shown(normalizer)}')
+    check_one_of("normalizer", normalizer, ("apply", "ignore"))
     with naming(name):
         if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
             entries = document if isinstance(document, dict) else {}

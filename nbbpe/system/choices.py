@@ -1,11 +1,12 @@
-"""Arguments that must be one of a few values."""
+"""Arguments that are one of a few names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 
-def check_one_of(name: str, value: object, values: Sequence[str]) -> None:
-    """Raise ValueError that names the argument unless it is one of some values."""
-    if value not in values:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, values))}, not {value!r}")
+def check_one_of(argument: str, value: object, names: Sequence[str]) -> None:
+    """Raise ValueError unless the value of an argument is one of some names."""
+    # An array is compared item by item, and has no truth value.
+    if not (isinstance(value, str) and value in names):
+        raise ValueError(f"{argument} must be one of {', '.join(map(repr, names))}, not {value!r:.100}")

@@ -28,7 +28,7 @@ _LONG_RUN = 1000  # characters; unicodedata takes time quadratic in a run of mar
 
 def check_normalizer(name: object) -> Form | None:
     """The name of a normal form, or None for no normalizer. Raises ValueError for anything else."""
-    if name is None or name in FORMS:
+    if name is None or (isinstance(name, str) and name in FORMS):
         return name
     raise ValueError(f"normalizer must be {', '.join(FORMS)} or None, and is {shown(name)}")
 

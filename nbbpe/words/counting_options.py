@@ -65,8 +65,10 @@ def check_counting_options(
 
 def _check_min_word_count(min_word_count: MinWordCount) -> MinWordCount:
     """min_word_count as an int, "auto" or None. Raises TypeError or ValueError for anything else."""
-    if min_word_count is None or min_word_count == "auto":
-        return min_word_count
+    if min_word_count is None:
+        return None
     if isinstance(min_word_count, str):
+        if min_word_count == "auto":
+            return min_word_count
         raise ValueError(f'min_word_count must be a positive integer, "auto" or None, not {min_word_count!r}')
     return check_positive("min_word_count", min_word_count, 'a positive integer, "auto" or None')
