@@ -11,7 +11,7 @@ from .model.model import Model
 from .system.atomic_files import made_folder, whole_file, write_text
 from .system.excerpt import shown
 from .system.integers import check_positive
-from .system.paths import Path
+from .system.paths import Path, checked_name
 
 _TEMPLATE = "chat_template.jinja"  # as transformers 4.50 and later write it; they prefer it to the entry of the config
 
@@ -42,7 +42,7 @@ def save_pretrained(
             raise ValueError(f"chat_template {shown(chat_template)} holds a lone surrogate, which has no UTF-8") from None
         config["chat_template"] = chat_template
     config["added_tokens_decoder"] = saved_tokens(model)
-    path = os.fsdecode(target)
+    path = checked_name(target)
     text = to_huggingface.content(model)  # which raises, before anything is made
     # What the others refer to comes first.
     with made_folder(path), whole_file(os.path.join(path, JSON)) as unfinished:

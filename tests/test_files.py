@@ -355,3 +355,24 @@ def test_what_is_written_takes_a_path_as_bytes(tmp_path, small):
     small.save_gpt2(os.path.join(folder, b"vocab.json"), os.path.join(folder, b"merges.txt"))
     assert nbbpe.Tokenizer.load(os.path.join(folder, b"saved")) == small
     assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
+
+
+@pytest.mark.parametrize("name", [3, True, 2.5, None, [], "a\0b", "", "\ud800"])
+def test_what_is_no_name_of_a_file_is_refused_with_the_value(small, tmp_path, name):
+    """To Python a number is an open file, which it would read, and close."""
+    vocab, merges, text = (tmp_path / each for each in ("vocab.json", "merges.txt", "text.txt"))
+    small.save_gpt2(vocab, merges)
+    text.write_text("the cat")
+    error = FileNotFoundError if isinstance(name, str) else TypeError
+    for call in (
+        lambda: nbbpe.Tokenizer.from_files(name, merges),
+        lambda: nbbpe.Tokenizer.from_files(vocab, name),
+        lambda: small.save(name),
+        lambda: small.to_hf(name),
+        lambda: small.save_pretrained(name),
+        lambda: small.save_gpt2(vocab, name),
+        lambda: small.report(name, text),
+        lambda: nbbpe.TokenFile(name),
+    ):
+        with pytest.raises(error, match=f"{re.escape(repr(name))}( is not the name of a file or folder)?$"):
+            call()

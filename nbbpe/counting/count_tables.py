@@ -11,7 +11,7 @@ import numpy as np
 from ..sources.columns import as_strings, check_kind, null_rows, offsets_of, shown_columns
 from ..sources.optional_packages import require
 from ..sources.parquet import PARQUET
-from ..system.paths import Path
+from ..system.paths import Path, checked_name
 from ..text.utf8 import padded
 from .count_description import Description
 from .sorted_runs import concatenate
@@ -54,7 +54,7 @@ def batch_of(words: WordCounts, schema: Any) -> Any:
 
 def check_output(output: Path) -> None:
     """Raise ValueError for a file of counts whose name does not say what it is."""
-    if not os.fsdecode(output).lower().endswith(ENDINGS):
+    if not checked_name(output).lower().endswith(ENDINGS):
         raise ValueError(
             f"output {os.fspath(output)!r} must end in one of {', '.join(ENDINGS)}, which says how it is written"
         )

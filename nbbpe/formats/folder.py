@@ -25,7 +25,7 @@ from ..model.vocab_checks import check_bytes
 from ..system.atomic_files import name_in_errors, put
 from ..system.excerpt import naming, shown
 from ..system.links import target_of
-from ..system.paths import Path
+from ..system.paths import Path, checked_name
 from ..system.scratch import remove_leftovers, scratch_folder
 from ..system.wrong_argument import WrongArgument
 from ..text.normalizer import Chain, as_normalizer
@@ -57,7 +57,7 @@ def scratch_for(path: Path, copy: str = "") -> Iterator[tuple[str, str]]:
     somebody else's in the place of those that `write` writes, PermissionError for another user's link in place of it or of
     one of these, and OSError where nothing can be written.
     """
-    shown = os.fsdecode(path)
+    shown = checked_name(path)
     folder = target_of(shown)
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise NotADirectoryError(f"{shown!r} is a file; give a folder to save the tokenizer in")

@@ -22,7 +22,7 @@ from ..model.vocab_checks import check_bytes
 from ..system.atomic_files import name_in_errors, whole_file, write_text
 from ..system.excerpt import naming, shown
 from ..system.links import target_of
-from ..system.paths import Path
+from ..system.paths import Path, checked_name
 from ..text.pattern import PatternLike, get_pattern
 from .json_text import read_json
 from .packed_entries import has_twice, packed_entries, packed_merges
@@ -74,6 +74,7 @@ def read_model(
     pattern: PatternLike = "gpt2",
 ) -> Model:
     """See Tokenizer.from_files; without special tokens, GPT-2's own is one if the vocab has it."""
+    vocab_path, merges_path = checked_name(vocab_path), checked_name(merges_path)
     vocab, merges, twins = _read(vocab_path, merges_path)
     if len(vocab.among(_ENDING_WORDS)) == len(_ENDING_WORDS):
         raise ValueError(

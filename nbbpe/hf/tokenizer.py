@@ -19,7 +19,7 @@ from ..encoding.special_choice import ALL
 from ..formats.folder import ABOUT
 from ..kernels.compiler.collector import paused_for
 from ..system.atomic_files import made_folder, whole_file, write_text
-from ..system.paths import Path
+from ..system.paths import Path, checked_name
 from ..text.utf8 import has_surrogates
 from ..tokenizer import Tokenizer
 from .applied import Applied
@@ -178,7 +178,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         """
         saved = copy.copy(self)
         saved._keeps_class = keep_class
-        with made_folder(os.fsdecode(save_directory)):  # in transformers, a dangling symlink is a file that exists
+        with made_folder(checked_name(save_directory)):  # in transformers, a dangling symlink is a file that exists
             return super(NbbpeTokenizerFast, saved).save_pretrained(save_directory, *args, **options)
 
     def _save_pretrained(self, save_directory: Path, file_names: tuple[str, ...], *args: Any, **options: Any) -> Any:

@@ -23,7 +23,7 @@ from ..system.executors import check_executor
 from ..system.lazy import imported_on_use
 from ..system.links import target_of
 from ..system.part_joiner import Joiner
-from ..system.paths import Path, absolute, check_not_read
+from ..system.paths import Path, absolute, check_not_read, checked_name
 from ..system.progress import Progress, ProgressOption
 from ..system.scratch import scratch_folder
 from ..system.workers import check_workers, run_jobs
@@ -109,7 +109,7 @@ def encode_file(
     """
     if output_path is None:
         raise TypeError("output_path is missing: a .bin or .npy file to write")
-    output_path = os.fsdecode(output_path)
+    output_path = checked_name(output_path)
     suffix = os.path.splitext(output_path)[1]
     if suffix not in (".bin", ".npy"):
         raise ValueError(f"output_path must be a name that ends in .bin (raw ids) or .npy, not {output_path!r}")

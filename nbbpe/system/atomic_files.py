@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from .lazy import imported_on_use
 from .links import target_of
-from .paths import Path, absolute
+from .paths import Path, absolute, checked_name
 from .scratch import scratch_folder
 
 ctypes: Any = imported_on_use("ctypes")
@@ -74,10 +74,10 @@ def sync(path: str) -> None:
 def whole_file(path: Path) -> Iterator[str]:
     """A temporary name to write a file under; it becomes `path` when it is complete (see `put`), and goes after an error.
 
-    Raises FileNotFoundError for an empty name, IsADirectoryError for a folder, and what `scratch_folder` raises.
+    Raises IsADirectoryError for a folder, and what `checked_name` and `scratch_folder` raise.
     """
-    name = os.fsdecode(path)
-    if os.path.isdir(name) or (name and not os.path.basename(name)):
+    name = checked_name(path)
+    if os.path.isdir(name) or not os.path.basename(name):
         raise IsADirectoryError(f"{name!r} is a folder; give a file name to write")
     with name_in_errors(path), scratch_folder(path) as folder:
         whole = os.path.join(folder, os.path.basename(name))

@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 
-from .paths import Path, absolute
+from .paths import Path, absolute, checked_name
 
 _MAX_LINKS = 40  # in one path, as on Linux; more are a circle
 
@@ -31,7 +31,7 @@ def target_of(path: Path) -> str:
     for a link that another user may have made (see `_check_trusted`), what `absolute` raises, and OSError for a circle of
     links.
     """
-    shown = os.fsdecode(path)
+    shown = checked_name(path)
     if not hasattr(os, "geteuid"):  # Windows, where only administrators make symlinks
         name = os.path.abspath(absolute(shown))
         return os.path.realpath(name) if os.path.islink(name) else name

@@ -11,16 +11,30 @@ from .wrong_argument import WrongArgument
 Path = str | os.PathLike[str]
 
 
+def checked_name(path: object) -> str:
+    """A path as a str. Raises TypeError for what is not a path (to Python a number is one, of an open file), and
+    FileNotFoundError for a name that no file can have: an empty one, one with a NUL or with half of a character.
+    """
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise TypeError(f"a path must be a str or an os.PathLike, not {path!r:.100}")
+    name = os.fsdecode(path)
+    try:
+        is_name = name != "" and b"\0" not in os.fsencode(name)
+    except UnicodeEncodeError:
+        is_name = False
+    if not is_name:
+        raise FileNotFoundError(f"{name!r} is not the name of a file or folder")
+    return name
+
+
 def absolute(path: Path) -> str:
     """A path from the root on; symlinks, and `..` after them, stay as they are.
 
     (os.path.abspath takes `link/..` for the folder of the link, where the system takes it for that of what it points to.)
-    Raises FileNotFoundError for an empty name, which would be the working folder, for one with a NUL, and for one that
+    Raises what `checked_name` does (an empty name would be the working folder), and FileNotFoundError for a name that
     starts from a working folder which has been removed.
     """
-    name = os.fsdecode(path)
-    if not name or "\0" in name:
-        raise FileNotFoundError(f"{name!r} is not the name of a file or folder")
+    name = checked_name(path)
     try:
         # A whole path needs no working folder.
         if os.path.isabs(name):
@@ -62,7 +76,7 @@ def check_not_read(inputs: Iterable[Path | None], *outputs: Path) -> None:
 
     inputs : None for what has no path
     """
-    written = {_file_of(output) for output in outputs} - {None}
+    written = {_file_of(checked_name(output)) for output in outputs} - {None}
     for path in inputs if written else ():
         if path is not None and _file_of(path) in written:
             raise WrongArgument(f"{os.fspath(path)!r} cannot be both input and output")

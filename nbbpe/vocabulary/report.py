@@ -11,7 +11,7 @@ from ..model.version import __version__
 from ..sources import Input, check_field, find_inputs, total_size
 from ..system.atomic_files import whole_file, write_text
 from ..system.excerpt import printable, shown_token
-from ..system.paths import Path, check_not_read
+from ..system.paths import Path, check_not_read, checked_name
 from ..system.progress import Progress, ProgressOption
 from ..system.workers import check_workers
 from .charts import Series, line_chart
@@ -72,7 +72,7 @@ def _texts(on: Mapping[str, object] | Sequence[Path] | Path, field: str | None, 
     if isinstance(on, Mapping):
         sources: dict[str, object] = dict(on)
     elif isinstance(on, (list, tuple)):
-        sources = dict(zip(short_names([os.fsdecode(path) for path in on]), on, strict=True))
+        sources = dict(zip(short_names(list(map(checked_name, on))), on, strict=True))
     else:
         raise TypeError(f"on must be a path, a list of paths, or a dict from names to sources, not {type(on).__name__}")
     if not sources:
