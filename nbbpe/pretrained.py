@@ -24,6 +24,8 @@ def save_pretrained(
     if unknown:
         raise TypeError(f"save_pretrained takes {', '.join(ROLES)}, and not {unknown[0]!r}")
     for role, token in roles.items():
+        if not isinstance(token, str):
+            raise TypeError(f"{role} must be a special token as a str, not {shown(token)}")
         if token not in model.special:
             known = ", ".join(map(repr, model.special)) or "none"
             raise ValueError(

@@ -304,6 +304,9 @@ def test_what_cannot_be_meant_is_told(small):
         small.decode_arrow(table["n"])
     with pytest.raises(ValueError, match="999"):
         small.decode_arrow(pa.array([[999]]))
+    for wrong in None, 3, [], [[97]]:
+        with pytest.raises((TypeError, ValueError), match=r"data must be a.* column of lists of ids"):
+            small.decode_arrow(wrong)
 
 
 class ReadOnce:

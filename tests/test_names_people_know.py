@@ -469,6 +469,9 @@ def test_a_pretrained_folder_is_what_transformers_reads(small, tmp_path):
 def test_a_role_must_be_a_special_token(small, tmp_path):
     with pytest.raises(ValueError, match=r"eos_token='</s>' is not a special token of the tokenizer"):
         small.save_pretrained(tmp_path / "t", eos_token="</s>")
+    for wrong in None, [END], 3:
+        with pytest.raises(TypeError, match=f"eos_token must be a special token as a str, not {re.escape(repr(wrong))}"):
+            small.save_pretrained(tmp_path / "t", eos_token=wrong)
     with pytest.raises(TypeError, match=r"save_pretrained takes bos_token, .*, and not 'end_token'"):
         small.save_pretrained(tmp_path / "t", end_token=END)
     with pytest.raises(TypeError, match="chat_template must be a str"):

@@ -85,6 +85,20 @@ def test_a_vocab_that_cannot_be_one_is_an_error(change, error, message):
         nbbpe.Tokenizer(vocab, [])
 
 
+@pytest.mark.parametrize(
+    ("vocab", "merges", "message"),
+    [
+        (None, [], "vocab must be a dict from ids to bytes, not None"),
+        ([b"a", b"b"], [], r"vocab must be a dict from ids to bytes, not \[b'a', b'b'\]"),
+        (BYTES, None, "merges must be a list of pairs of bytes, not None"),
+        (BYTES, [3], "merge 0 must be a pair of bytes, and is 3"),
+    ],
+)
+def test_what_is_no_vocab_and_no_merges_is_named(vocab, merges, message):
+    with pytest.raises(TypeError, match=message):
+        nbbpe.Tokenizer(vocab, merges)
+
+
 @pytest.mark.parametrize("merge", [(b"x", b"y"), (b"ab", b"a"), (b"xy", b"a")])
 def test_a_merge_whose_tokens_the_vocab_lacks_is_an_error(merge):
     vocab = BYTES | {256: b"ab"}

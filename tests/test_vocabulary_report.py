@@ -289,6 +289,8 @@ def test_invalid_texts_are_errors(small, tmp_path):
             small.report(tmp_path / "r.html", on)
     with pytest.raises(IsADirectoryError):
         small.report(tmp_path, [tmp_path / "empty.txt"])
+    with pytest.raises(TypeError, match="name must be a str, what the page calls the tokenizer, not 3"):
+        small.report(tmp_path / "r.html", {"a": iter(["the cat"])}, name=3)
     assert not (tmp_path / "r.html").exists()
 
 

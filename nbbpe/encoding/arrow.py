@@ -73,7 +73,13 @@ def decode_arrow(decoder: Decoder, vocab: PackedVocab, data: Any, errors: str) -
     arrow = require("pyarrow", "Arrow data")
     compute = require("pyarrow.compute", "Arrow data")
     check_collected(data, "data")
-    column = data if isinstance(data, (arrow.Array, arrow.ChunkedArray)) else arrow.chunked_array(data)
+    try:
+        column = data if isinstance(data, (arrow.Array, arrow.ChunkedArray)) else arrow.chunked_array(data)
+    except (TypeError, ValueError) as error:
+        kind = type(data).__name__
+        raise TypeError(
+            f"data must be an Arrow column of lists of ids, not {kind}: {error}; decode_batch takes lists"
+        ) from None
     kind = column.type
     is_lists = str(kind).startswith(LISTS)
     if arrow.types.is_null(kind) or (is_lists and arrow.types.is_null(kind.value_type)):  # no row has an id

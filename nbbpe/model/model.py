@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import starmap
 from operator import add, itemgetter
 from typing import TYPE_CHECKING, Any
@@ -89,6 +89,10 @@ class Model:
         normalizer: object = None,
     ) -> Model:
         """From the user's arguments (see Tokenizer). Raises TypeError or ValueError if they do not fit together."""
+        if not isinstance(vocab, Mapping):
+            raise TypeError(f"vocab must be a dict from ids to bytes, not {shown(vocab)}")
+        if not isinstance(merges, Iterable):
+            raise TypeError(f"merges must be a list of pairs of bytes, not {shown(merges)}")
         vocab, merges = dict(vocab), list(merges)
         check_vocab(vocab)
         packed = PackedVocab.of(vocab)

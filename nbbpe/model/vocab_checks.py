@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from itertools import chain, starmap
 from operator import add
 
@@ -63,7 +63,7 @@ def check_merges(vocab: Vocab, merges: list[Merge]) -> None:
     if _are_plain_pairs(merges) and known.issuperset(chain(chain.from_iterable(merges), starmap(add, merges))):
         return  # see check_vocab
     for rank, merge in enumerate(merges):
-        if len(merge) != 2 or not all(isinstance(token, bytes) for token in merge):
+        if not isinstance(merge, Sequence) or len(merge) != 2 or not all(isinstance(token, bytes) for token in merge):
             raise TypeError(f"merge {rank} must be a pair of bytes, and is {shown(merge)}")
         for token in (*merge, merge[0] + merge[1]):
             if token not in known:

@@ -54,6 +54,8 @@ def write_report(
     on_error: str = "raise",
 ) -> ReportFigures:
     """See Tokenizer.report; `name` is what the page calls the tokenizer."""
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a str, what the page calls the tokenizer, not {name!r:.100}")
     n_workers = check_workers(workers)
     texts = _texts(on, field, on_error)
     inputs = [each for of_text in texts.values() for each in of_text]
