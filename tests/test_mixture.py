@@ -428,3 +428,29 @@ def test_a_source_of_which_a_sample_has_no_document_is_named_once(tmp_path, limi
     assert re.match(r"(max_bytes=\{'a': 3\}|held_out=0\.9) leaves no text of 'a' to train on, as whole documents", said[0])
     told = tok.provenance["training"]["mixture"]["sources"]
     assert told["a"]["bytes"] == 0 < told["b"]["bytes"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"held_out": 0.01}, "held_out=0.01 holds out no text of 'a', as whole documents"),
+        (
+            {"max_bytes": {"a": 10_000, "b": 10_000}},
+            "max_bytes={'a': 10000, 'b': 10000} leaves more than twice as much text",
+        ),
+    ],
+)
+@pytest.mark.parametrize("parity", [False, True])
+def test_a_source_that_a_sample_has_whole_is_named_once(tmp_path, limits, said, parity):
+    (tmp_path / "a.txt").write_text("the cat sat on the mat\n" * 1000)  # one document
+    (tmp_path / "b.txt").write_text(SPECIAL.join(f"the hat {i} sat on the cat" for i in range(2000)))
+    (tmp_path / "empty.txt").write_text("")
+    sources = {name: tmp_path / f"{name}.txt" for name in ("a", "b", "empty")}
+    mixture = nbbpe.Mixture(sources, parity=parity, seed=3, **limits)
+    with pytest.warns(UserWarning, match=re.escape(said)) as caught:
+        tok = nbbpe.train(mixture, 300, [SPECIAL], superwords=None if parity else nbbpe.Superwords(after=280))
+    (warned,) = [str(each.message) for each in caught if "whole documents" in str(each.message)]
+    assert "'a'" in warned.split("whole documents")[0].split(" of ")[-1]
+    assert " 'b'" not in warned.split(" of ", 1)[1]
+    told = tok.provenance["training"]["mixture"]["sources"]
+    assert told["a"]["bytes"] == 23_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..system.progress import Progress
 from ..system.user_warnings import warn_user
 from ..text.pattern import Pattern
 from .counting_options import CountingOptions
-from .mixture import CountedMixture, Mixture, count_mixture, denominator_of, find_mixture, is_sampled
+from .mixture import CountedMixture, Mixture, count_mixture, denominator_of, find_mixture, is_sampled, max_bytes_of
 from .parity import Parity, with_groups
 from .source_words import gather_words
 from .supply import Stage, Supply
@@ -61,19 +62,21 @@ class MixedText(Supply):
         limits = {"max_bytes": self._mixture.max_bytes, "held_out": self._mixture.held_out}
         return " and ".join(f"{name}={value}" for name, value in limits.items() if value)
 
-    def _warn_of_sources_without_text(self, trained: dict[str, Gathered]) -> None:
-        """Warn where a sample has no document of a source: of few documents, it may have all or none."""
-        without = [
-            name
-            for name, words in trained.items()
-            if words.is_empty() and is_sampled(self._mixture, name) and any(each.n_text() for each in self._found[name])
+    def _warn_of_samples(self, counted: CountedMixture) -> None:
+        """Warn of samples that are not what was asked for: of few documents, a sample may have all or none."""
+        mixture, trained = self._mixture, counted.trained
+        sampled = [
+            name for name in trained if is_sampled(mixture, name) and any(each.n_text() for each in self._found[name])
         ]
-        if without and len(without) < len(trained):  # else it is an error
-            warn_user(
-                f"{self._limits()} leaves no text of {first_few(without)} to train on, as "
-                "whole documents are kept or left out. In plain text, special tokens separate documents; without special "
-                "tokens, each line is a document (with_special_tokens adds them after training)"
-            )
+        without = [name for name in sampled if trained[name].is_empty()]
+        if len(without) < len(trained):  # else it is an error
+            _warn_of_sampled(without, f"{self._limits()} leaves no text of", "to train on")
+        if mixture.held_out:
+            none = [name for name in sampled if not len(counted.held_out[name].counts)]
+            _warn_of_sampled(none, f"held_out={mixture.held_out} holds out no text of")
+        most = {name: max_bytes_of(mixture, name) or math.inf for name in sampled}
+        larger = [name for name in sampled if counted.records[name]["bytes"] > 2 * most[name]]
+        _warn_of_sampled(larger, f"max_bytes={mixture.max_bytes} leaves more than twice as much text of", "to train on")
 
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         counted = self._count(split, limit)
@@ -108,7 +111,7 @@ class MixedText(Supply):
             counted = count_mixture(self._mixture, self._found, limit, count, measure)
             self._held_out, self._records = counted.held_out, counted.records
             if not self._was_read:
-                self._warn_of_sources_without_text(counted.trained)
+                self._warn_of_samples(counted)
             parallel = {name: count(inputs, self.split) for name, inputs in self._found_parallel.items()}
         self._parallel = {name: gathered.in_memory() for name, gathered in parallel.items()}
         self._skipped = [each for gathered in (*counted.trained.values(), *parallel.values()) for each in gathered.skipped]
@@ -165,6 +168,16 @@ class ParityText(MixedText):
             if not len(words.counts) and not counted.trained[name].is_empty():
                 raise ValueError(f"the parallel text of {name!r} is empty, so it cannot say how well that is compressed")
         return Gathered(concatenate(parts), [], limit, self._skipped)
+
+
+def _warn_of_sampled(names: list[str], before: str, after: str = "") -> None:
+    """Warn of what sampling does to sources, said by the words before their names and after them; of none, do nothing."""
+    if names:
+        said = " ".join(filter(None, [before, first_few(names), after]))
+        warn_user(
+            f"{said}, as whole documents are kept or left out. In plain text, special tokens separate documents; without "
+            "special tokens, each line is a document (with_special_tokens adds them after training)"
+        )
 
 
 def _bytes_per_token(words: WordCounts, model: Model) -> float | None:

@@ -39,13 +39,13 @@ class Mixture:
         more often; sources without text are ignored.
     max_bytes
         About how many bytes of a source to train on, for all sources, or by name. A larger source is sampled by whole
-        documents, as for `held_out`. Its size must be known, so it cannot be an iterator, Arrow data, a pipe,
-        or a remote file whose server does not tell its size.
+        documents, as for `held_out`, and a warning says if more than twice as much is left. Its size must be known, so it
+        cannot be an iterator, Arrow data, a pipe, or a remote file whose server does not tell its size.
     held_out
         The share of each source's documents that is never trained on, 0 to less than 1. The provenance of the tokenizer
         says how well it compresses them. In plain text, special tokens separate documents; without special tokens, each
-        line is a document. Of a source with few documents, all may be held out, or none. Nothing can be held out of a
-        source that cannot be read twice: an iterator, Arrow data, a pipe.
+        line is a document. Of a source with few documents, all may be held out, or none, which a warning says. Nothing can
+        be held out of a source that cannot be read twice: an iterator, Arrow data, a pipe.
     seed
         An integer; another seed gives other samples. Samples do not depend on the number of workers or the order of files,
         and equal documents are all in a sample, or none of them is.
@@ -127,7 +127,7 @@ def find_mixture(
     )
     check_field(field, [each for inputs in (*found.values(), *parallel.values()) for each in inputs])
     for name, inputs in found.items():
-        if _max_bytes(mixture, name) is not None and any(each.file and each.size() is None for each in inputs):
+        if max_bytes_of(mixture, name) is not None and any(each.file and each.size() is None for each in inputs):
             raise ValueError(f"the size of {name!r} is not known (a pipe?): max_bytes cannot be applied to it")
         if mixture.held_out and any(each.path() and each.is_read_once() for each in inputs):
             raise ValueError(f"{name!r} is a pipe, which cannot be read twice: nothing can be held out of it")
@@ -135,7 +135,7 @@ def find_mixture(
             continue
         if mixture.held_out:
             raise ValueError(f"{name!r} is in memory and may not be readable twice: nothing can be held out of it")
-        if _max_bytes(mixture, name) is not None:
+        if max_bytes_of(mixture, name) is not None:
             raise ValueError(f"{name!r} is in memory, and its size is not known: max_bytes cannot be applied to it")
     return found, parallel
 
@@ -175,7 +175,7 @@ def count_mixture(
     trained: dict[str, Gathered] = {}
     held_out, sizes = {}, {}
     for name, inputs in found.items():
-        share, most_bytes = 1.0, _max_bytes(mixture, name)
+        share, most_bytes = 1.0, max_bytes_of(mixture, name)
         if most_bytes is not None:
             size = (1 - mixture.held_out) * sum(each.n_text() for each in inputs)  # what is held out is not trained on
             share = min(1.0, most_bytes / size) if size else 1.0
@@ -198,13 +198,14 @@ def count_mixture(
     return CountedMixture(trained, multipliers, held_out, records)
 
 
-def _max_bytes(mixture: Mixture, name: str) -> int | None:
+def max_bytes_of(mixture: Mixture, name: str) -> int | None:
+    """The limit of a source; None if it has none."""
     return mixture.max_bytes.get(name) if isinstance(mixture.max_bytes, Mapping) else mixture.max_bytes
 
 
 def is_sampled(mixture: Mixture, name: str) -> bool:
     """Whether some documents of a source may be left out."""
-    return bool(mixture.held_out) or _max_bytes(mixture, name) is not None
+    return bool(mixture.held_out) or max_bytes_of(mixture, name) is not None
 
 
 def denominator_of(mixture: Mixture) -> int:
