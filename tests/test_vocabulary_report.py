@@ -283,7 +283,7 @@ def test_invalid_texts_are_errors(small, tmp_path):
         ([], ValueError, "no text to report on"),
         ({1: "x"}, TypeError, "names as its keys"),
         ([tmp_path / "none.txt"], FileNotFoundError, "none.txt"),
-        ([tmp_path / "empty.txt"], ValueError, "no text to report on"),
+        ([tmp_path / "empty.txt"], ValueError, r"no text to report on: the sources \('empty.txt'\) are empty"),
     ]:
         with pytest.raises(error, match=message):
             small.report(tmp_path / "r.html", on)
