@@ -196,6 +196,25 @@ def test_records_and_plain_text_together_have_documents_of_both_kinds(tokenizer,
     assert [tokenizer.decode(ids) for ids in data.documents()] == wanted
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("suffix", ["txt", "jsonl"])
+def test_no_document_goes_on_in_another_file(tokenizer, tmp_path, cut_everywhere, suffix, workers):
+    long = "the cat sat on the mat, " * 20
+    for name, text in {"a": f"one{texts.SPECIAL}two", "b": f"three{texts.SPECIAL}", "empty": "", "c": long}.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+    first = write(tmp_path / "first.jsonl", ["x", "y"]) if suffix == "jsonl" else tmp_path / "c.txt"
+    sources = [first, *(tmp_path / f"{name}.txt" for name in ("a", "b", "empty", "c")), first]
+    theirs = ["x", "y"] if suffix == "jsonl" else [long]
+    cut_everywhere(100)
+    for options in {}, {"resume": True}:
+        tokenizer.encode_file(sources, tmp_path / "ids.bin", workers, **options)
+        data = nbbpe.TokenFile(tmp_path / "ids.bin", tokenizer)
+        wanted = [*theirs, f"one{texts.SPECIAL}", "two", f"three{texts.SPECIAL}", "", long, *theirs]
+        assert [tokenizer.decode(ids) for ids in data.documents()] == wanted
+    tokenizer.encode_file(tmp_path / "a.txt", tmp_path / "ids.bin", workers)
+    assert not (tmp_path / "ids.bin.ends").exists()  # of one file, the end is that of the ids
+
+
 @given(st.lists(texts.texts(40), max_size=8), st.integers(1, 80), st.booleans())
 def test_any_json_lines_cut_anywhere_give_their_texts(sizes, tmp_path, documents, n, ensure_ascii):
     path = tmp_path / "a.jsonl"

@@ -53,7 +53,7 @@ class PartEncoder(NamedTuple):
 
     With a `joiner`, parts are written by it; without, part `number` into the file of that name in the folder. File 0 begins
     with `header` bytes to be filled in. Ends of documents are written beside that file, or, of a small part with a joiner,
-    they are a result.
+    they are a result; they are those of records, and with `ends_of_files` of files of plain text.
     """
 
     tokenizer: EncodesFiles
@@ -63,6 +63,7 @@ class PartEncoder(NamedTuple):
     on_error: str
     allowed_special: Sequence[str] | None
     folder: str
+    ends_of_files: bool = False
     joiner: Joiner | None = None
 
     def run(self, task: tuple[int, Part]) -> Iterator[int | NDArray[np.int64] | Finished]:
@@ -98,6 +99,8 @@ class PartEncoder(NamedTuple):
                     ends_file.write()
                     yield tally.newly_read()
                     n_waiting = 0
+            if self.ends_of_files and part.is_last:
+                ends_file.add(np.array([n_ids], dtype=np.int64))
             if self.joiner is None or ends_file.is_begun():
                 ends_file.write()
             elif len(left := ends_file.take()):

@@ -147,8 +147,9 @@ class TokenFile:
     def document_starts(self) -> NDArray[np.int64]:
         """Where each document starts, int64[n_documents], ascending from 0; found in one pass over the file, on first use.
 
-        A document ends after its separator, at the end of its record, or at the end of the file. An empty record that was
-        encoded without a separator starts where the next one does. Raises ValueError if no ends are known.
+        A document ends after its separator, at the end of its record or of its file of text, or at the end of the ids. An
+        empty one that was encoded without a separator starts where the next one does. Raises ValueError if no ends are
+        known.
         """
         if self._starts is None:
             if not self.separator_ids and not self._n_ends:

@@ -75,7 +75,7 @@ def encode_file(
     workers, progress : see `nbbpe.train`
     separator : one of the tokenizer's special tokens, whose id is written after each document: a record, a row, an item of
         an iterable, or a file of plain text (in which special tokens may separate documents, too). None writes nothing
-        between documents; the ends of records are then stored in a file of their own
+        between documents; the ends of records, and of each of several files, are then stored in a file of their own
     field, on_error : see `nbbpe.train`
     allowed_special : the special tokens that become their ids, "all" or a collection of them; others are plain text. None
         allows all in plain text and none in records
@@ -88,12 +88,12 @@ def encode_file(
         sources must be files. Each task is a part of about 8 MB of text (of a compressed file, one or more frames); it
         returns its ids, and this process writes them
 
-    The output gets a sidecar (`ids.bin.json` for `ids.bin`) that says which tokenizer made the ids, and for records without
-    a separator a file of their ends (`ids.bin.ends`), both for `nbbpe.TokenFile`. The output appears under its name only
-    when it is complete; temporary files are in a folder beside it and are always removed, except with `resume`. Each worker
-    takes about 25 megabytes of memory, the longest record (if `regex` splits by the pattern, the longest stretch of a plain
-    file without a special token), and its cache of pieces: up to 150 megabytes for text in many languages, and 400 for text
-    of nothing but long new words (less with the `max_pieces` of `Tokenizer`).
+    The output gets a sidecar (`ids.bin.json` for `ids.bin`) that says which tokenizer made the ids, and for records or
+    several files without a separator a file of their ends (`ids.bin.ends`), both for `nbbpe.TokenFile`. The output appears
+    under its name only when it is complete; temporary files are in a folder beside it and are always removed, except with
+    `resume`. Each worker takes about 25 megabytes of memory, the longest record (if `regex` splits by the pattern, the
+    longest stretch of a plain file without a special token), and its cache of pieces: up to 150 megabytes for text in many
+    languages, and 400 for text of nothing but long new words (less with the `max_pieces` of `Tokenizer`).
 
     Workers are threads if all their work is compiled and `resume` is False, else processes: for JSON arrays (.json), for a
     normalizer, and if `regex` splits by the pattern.
@@ -142,7 +142,9 @@ def encode_file(
             job = _job(tokenizer, options, inputs)
             kept = stack.enter_context(kept_parts(output_path, job, unlocks=executor is not None))
         parts_folder = kept.folder if kept else folder
-        encoder = PartEncoder(tokenizer, output_path, header, separator_id, on_error, allowed, parts_folder)
+        # No document goes on in another file; of one alone, the end is that of the ids.
+        ends_of_files = separator is None and len(inputs) > 1
+        encoder = PartEncoder(tokenizer, output_path, header, separator_id, on_error, allowed, parts_folder, ends_of_files)
         n_ids, checksum_of_all = _encode_parts(encoder, inputs, n_workers, progress, kept, executor)
         whole = kept.hand_over(folder) if kept else os.path.join(folder, "0")
         sources = [(path, each.size(), each.mtime_ns()) for each in inputs if (path := each.path()) is not None]

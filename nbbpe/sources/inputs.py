@@ -78,9 +78,11 @@ class Part(ABC):
     """A part that one worker reads at a time. It can be sent to another process (except that of an iterable).
 
     has_records : as of the Input that it is a part of
+    is_last     : whether a file of plain text, which is a document, ends with it
     """
 
     has_records = True
+    is_last = False
 
     def span(self) -> tuple[int, int | None]:
         """Its start and end in its input, in bytes, or in rows of a table; None for the end of the input."""

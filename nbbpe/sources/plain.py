@@ -26,7 +26,7 @@ class TextPart(Part):
     file: File
     compression: str
     extent: Extent
-    is_last: bool  # of its file
+    is_last: bool
     has_records = False
 
     def span(self) -> tuple[int, int | None]:
