@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+import os
 import random
 import shutil
 from pathlib import Path
 
 import naive
+import processes
 import pytest
 import texts
 from hypothesis import given
@@ -274,6 +276,34 @@ def test_the_collector_runs_on_after_a_file_is_read(files):
     with pytest.raises(FileNotFoundError):
         nbbpe.Tokenizer.from_files("nowhere", "nowhere")
     assert gc.isenabled()
+
+
+FORKED_WHILE_PAUSED = """
+import gc, os, threading
+from nbbpe.kernels.compiler.collector import paused_collector
+paused, done = threading.Event(), threading.Event()
+def pause():
+    with paused_collector():
+        paused.set()
+        done.wait()
+thread = threading.Thread(target=pause)
+thread.start()
+paused.wait()
+if not os.fork():
+    os._exit(gc.isenabled())
+print(os.waitstatus_to_exitcode(os.wait()[1]), gc.isenabled())
+done.set()
+thread.join()
+with paused_collector():
+    if not os.fork():
+        os._exit(gc.isenabled())
+print(os.waitstatus_to_exitcode(os.wait()[1]), gc.isenabled())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_the_collector_runs_in_a_child_that_was_forked_while_another_thread_had_paused_it():
+    assert processes.run(FORKED_WHILE_PAUSED).splitlines() == ["1 False", "0 True"]
 
 
 def test_a_special_token_spelled_with_characters_of_no_byte_is_itself(files):
