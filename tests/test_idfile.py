@@ -621,6 +621,18 @@ def test_a_file_without_ids_is_an_error(small, tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+@pytest.mark.parametrize("make", [os.mkdir, getattr(os, "mkfifo", None)])
+def test_what_is_no_file_in_the_place_of_a_sidecar_or_of_ends_is_named(records, small, make):
+    for ending, message in (".ends", "does not hold 5 ends of documents"), (".json", "must be a file that nbbpe wrote"):
+        os.remove(f"{records}{ending}")
+        make(f"{records}{ending}")  # whoever opened a pipe would wait for ever
+        with pytest.raises(ValueError, match=rf"records\.bin\{ending}:? {message}"):
+            nbbpe.TokenFile(records, small).documents()
+    with pytest.raises(FileExistsError, match=r"records\.bin\.ends' was not written by nbbpe"):
+        small.encode_file(documents=["a"], output_path=records)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
 @pytest.mark.parametrize("name", ["ids.bin", "ids.npy"])
 def test_a_pipe_is_an_error_and_not_waited_for(tmp_path, name):
     os.mkfifo(tmp_path / name)

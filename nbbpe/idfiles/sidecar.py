@@ -111,8 +111,6 @@ def check_replaceable(ids_path: Path) -> None:
         if not is_ours(path):
             raise ValueError
         path = sidecar_path(ids_path)
-        if not is_file_or_nothing(path):
-            raise ValueError
         read_sidecar(ids_path)
     except ValueError:
         raise FileExistsError(
@@ -131,6 +129,8 @@ def write_sidecar(ids_path: Path, about: dict[str, Any]) -> None:
 def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
     """The contents of the sidecar of a file of ids; None if it has none. Raises ValueError that names what is broken."""
     path = sidecar_path(ids_path)
+    if not is_file_or_nothing(path):  # to open a pipe would wait for a writer without end
+        raise ValueError(f"{path}: must be a file that nbbpe wrote, and is a folder, a pipe or a device")
     about: dict[str, Any]
     try:
         about = read_json(path)
