@@ -405,8 +405,8 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
         num_threads : the most threads to use; None for as many as pay off
         allowed_special, disallowed_special, dropout, seed : as in `encode`
 
-        Raises TypeError that names an item that is not a text, ValueError that names one
-        with a disallowed special token, and ValueError for `num_threads` below 1.
+        Raises TypeError that names an item that is not a text, ValueError that names one with a disallowed special token,
+        and ValueError for `num_threads` below 1.
 
         >>> tok.encode_batch(["the cat", "", "the"])
         [[258, 261], [], [258]]

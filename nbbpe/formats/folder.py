@@ -53,9 +53,9 @@ def scratch_for(path: Path, copy: str = "") -> Iterator[tuple[str, str]]:
     copy : the text of the tokenizer.json that is to stand there; one that is the same may be there already
 
     Raises FileNotFoundError for an empty name, NotADirectoryError for a file, ValueError for a new folder with the name of
-    a file of another format, FileExistsError where the folder has files of
-    somebody else's in the place of those that `write` writes, PermissionError for another user's link in place of it or of
-    one of these, and OSError where nothing can be written.
+    a file of another format, FileExistsError where the folder has files of somebody else's in the place of those that
+    `write` writes, PermissionError for another user's link in place of it or of one of these, and OSError where nothing can
+    be written.
     """
     shown = checked_name(path)
     folder = target_of(shown)

@@ -211,8 +211,7 @@ class TokenFile:
         batch_size : windows in a batch
 
         Yields (x, y), two new arrays int64[batch_size, block_size]; y is x shifted by one id. Windows start anywhere, with
-        equal probability, and may span documents. Raises ValueError at once for a file shorter than
-        block_size + 1.
+        equal probability, and may span documents. Raises ValueError at once for a file shorter than block_size + 1.
 
         >>> x, y = next(data.windows(block_size=8, rng=1337, batch_size=4))
         >>> x.shape, y.shape, (x[:, 1:] == y[:, :-1]).all().item()

@@ -5,10 +5,10 @@ list of merges. Call a token *regular* if its bytes, merged by ranks below its o
 sides. Where every token is regular, no other two sides of a token ever meet:
 
 Suppose that so far all merges were of such sides, and that the next pair to merge joins to the token t. Nothing has been
-merged across the edges of t's bytes, so these bytes were merged as they would be alone; and as the lowest
-rank comes first, all pairs between the edges that join to a rank below t's have been merged. So the pair is what t's bytes
-become by ranks below t's: its two sides. (That no merge makes a pair of a lower rank than its own follows in the same way:
-such a pair's token would have been made of its own sides before.)
+merged across the edges of t's bytes, so these bytes were merged as they would be alone; and as the lowest rank comes first,
+all pairs between the edges that join to a rank below t's have been merged. So the pair is what t's bytes become by ranks
+below t's: its two sides. (That no merge makes a pair of a lower rank than its own follows in the same way: such a pair's
+token would have been made of its own sides before.)
 
 So for such vocabularies a table of one pair for each token is enough, and the bytes of every token merge to that token. For
 others the table needs all pairs of tokens that join to a token, and whole pretokens must be looked up first, as a pretoken

@@ -13,10 +13,10 @@
     PAGE_OF      uint16[0x1100]          the page of each 256 code points;  PAGES  uint8[n_pages, 256]
 
 A *rule* finds certain boundaries by the classes of adjacent characters. Rules for two: "after any class of one set, before
-any of another". Rules for three: "after the first of three characters whose classes are in three sets".
-Parts 0 and 1 are the first and the second set of up to eight rules, of which PAIR_RULES are for two; part 2 is the third
-set of the other rules. Parts 3 and 4 are the two sets of up to eight more rules for two: MORE_RULES is 0 if there are none,
-OUTSIDE_ASCII if they find nothing between two characters of ASCII, else ALSO_IN_ASCII.
+any of another". Rules for three: "after the first of three characters whose classes are in three sets". Parts 0 and 1 are
+the first and the second set of up to eight rules, of which PAIR_RULES are for two; part 2 is the third set of the other
+rules. Parts 3 and 4 are the two sets of up to eight more rules for two: MORE_RULES is 0 if there are none, OUTSIDE_ASCII if
+they find nothing between two characters of ASCII, else ALSO_IN_ASCII.
 
 *Pieces.* If the pattern needs them for `$` (see text/automaton.py), a second set of tables follows, for pieces that text
 follows: OF_PIECES is the offset from the first set to the second, OF_TEXTS the offset back. If a match ends in a state at
