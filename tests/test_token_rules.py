@@ -202,7 +202,7 @@ def test_an_error_of_a_predicate_reaches_the_user():
         ({"min_frequency": 3}, " asks for, with min_frequency=3, so"),
         ({"rules": nbbpe.TokenRules()}, " asks for, so"),
         (
-            {"max_token_length": 2, "rules": nbbpe.TokenRules(forbidden=r"\w*")},
+            {"max_token_length": 2, "rules": nbbpe.TokenRules(forbidden=r"\w")},
             " asks for, with max_token_length=2 and rules for tokens, so",
         ),
     ],
@@ -307,6 +307,14 @@ def test_a_regex_that_matches_an_empty_text_may_forbid_few_tokens():
     assert merges
     assert not any((left + right).isspace() for left, right in merges)
     assert any((left + right).isspace() for left, right in nbbpe.train(documents=[text], vocab_size=270).merges)
+
+
+@pytest.mark.parametrize(("forbidden", "is_named"), [(r"\d*", True), (rb"x?|y", True), (r"^\s*$", False), (".", False)])
+def test_a_regex_that_forbids_every_token_as_it_matches_the_empty_text_is_named(forbidden, is_named):
+    with pytest.warns(UserWarning, match="with rules for tokens") as caught:
+        nbbpe.train(documents=["the cat the cat"], vocab_size=300, rules=nbbpe.TokenRules(forbidden=["qq", forbidden]))
+    said = f"(forbidden has {forbidden!r}, which matches the empty text, and so every token), so the vocabulary has"
+    assert (said in str(caught[0].message)) == is_named
 
 
 @pytest.mark.parametrize("kind", [str, str.encode])

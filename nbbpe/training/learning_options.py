@@ -10,7 +10,7 @@ from ..system.integers import check_positive
 from ..system.stopping import ON_INTERRUPT, Stopping
 from ..system.user_warnings import warn_user
 from .tie_break import TIE_BREAKS
-from .token_rules import TokenRules, check_rules
+from .token_rules import TokenRules, check_rules, shown_rules
 
 if TYPE_CHECKING:
     from ..counting.word_counts import WordCounts
@@ -69,7 +69,7 @@ class LearningOptions(NamedTuple):
         else:
             limits = [f"min_frequency={self.min_frequency}"] if self.min_frequency > 1 else []
             limits += [] if self.max_token_length is None else [f"max_token_length={self.max_token_length}"]
-            limits += ["rules for tokens"] if self.rules.record() else []
+            limits += [shown_rules(self.rules)] if self.rules.record() else []
             warn_user(
                 f"the text has pairs for only {n_learned:,} of the {n_wanted:,} {what} that vocab_size={vocab_size:,} asks "
                 f"for{', with ' * bool(limits)}{' and '.join(limits)}, so the vocabulary has {result}",

@@ -17,6 +17,9 @@ regex: Any = imported_on_use("regex")  # most training needs no rule with one
 
 Forbidden = str | bytes | Callable[[bytes], bool]
 
+# A regex that is found in all of these matches the empty text anywhere, as one that ends in * does by mistake for +.
+_ALL_KINDS = (b"", b"a", b" ", b"0", b"-", b"the cat")
+
 
 @dataclass(frozen=True, kw_only=True)
 class TokenRules:
@@ -98,6 +101,15 @@ class TokenRules:
         set_rules["seeds"] = [to_text(bytes(seed)) for seed in each_to_bytes(self.seeds, "seed")]
         set_rules["forbidden"] = [item if isinstance(item, str) else _name(item) for item in set_rules["forbidden"]]
         return {name: value for name, value in set_rules.items() if value}
+
+
+def shown_rules(rules: TokenRules) -> str:
+    """The rules as a warning names them that they leave few tokens, with a regex that leaves none."""
+    assert isinstance(rules.forbidden, tuple)
+    for item in rules.forbidden:
+        if isinstance(item, (str, bytes)) and all(map(_predicate(item), _ALL_KINDS)):
+            return f"rules for tokens (forbidden has {shown(item)}, which matches the empty text, and so every token)"
+    return "rules for tokens"
 
 
 def check_rules(rules: object) -> None:
