@@ -9,6 +9,7 @@ import json
 import os
 import pickle
 import random
+import shutil
 import subprocess
 import sys
 import unicodedata
@@ -1034,6 +1035,24 @@ def test_who_reads_a_saved_folder(folders, tmp_path):
         assert read.chat_template == TEMPLATE
         assert read.model_max_length == 512
     assert nbbpe.load(tmp_path / "portable").encode("the cat") == ours.nbbpe.encode("the cat")
+
+
+@pytest.mark.parametrize("name", ["around", "bert"])
+def test_tokens_are_spelled_as_the_post_processor_spells_them(folders, tmp_path, name):
+    shutil.copytree(folders[name], tmp_path / "model")
+    path = tmp_path / "model" / "tokenizer.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    part = document["post_processor"]
+    if name == "bert":
+        part["cls"][0] = "[CLS]"
+    else:
+        part["special_tokens"]["<s>"]["tokens"] = ["[CLS]"]
+    path.write_text(json.dumps(document), encoding="utf-8")
+    ours, theirs = both(str(tmp_path / "model"))
+    for options in {}, {"add_special_tokens": False}:
+        found, expected = ours(["the cat", "a"], **options), theirs(["the cat", "a"], **options)
+        assert [found.tokens(i) for i in range(2)] == [expected.tokens(i) for i in range(2)]
+    assert ours("a").tokens()[0] == "[CLS]"
 
 
 def test_a_folder_is_saved_where_a_symlink_leads_and_not_in_a_file(folders, tmp_path):

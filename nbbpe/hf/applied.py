@@ -15,7 +15,7 @@ from ..encoding.pretoken_numbers import number_few, number_pretokens
 from ..encoding.special_choice import ALL, NONE, Choice
 from ..formats.pretokenizers import digits_of_bytes
 from ..formats.spelling import token_of
-from ..model.post_processor import TYPES_OF_TEXTS, read_templates, read_trimming, read_types, steps_of
+from ..model.post_processor import TYPES_OF_TEXTS, read_spellings, read_templates, read_trimming, read_types, steps_of
 from ..model.special_tokens import find_overlap
 from ..system.lazy import lazy
 from ..text.normalizer import Chain
@@ -155,8 +155,12 @@ class Applied:
 
     @lazy
     def _as_found(self) -> frozenset[int]:
-        """The added tokens that are shown with the whitespace that they take, or as the normalizer leaves them."""
-        return frozenset(self._model.special[token] for token in self._model.extras.flags)
+        """The added tokens that are shown with the whitespace that they take, or as the normalizer leaves them; and those
+        that a template spells otherwise."""
+        model = self._model
+        spellings = read_spellings(model.extras.post_processor)
+        others = (token_id for token_id, token in spellings if token != self._spelling.get(token_id))
+        return frozenset([*others, *(model.special[token] for token in model.extras.flags)])
 
     @lazy
     def decoders(self) -> tuple[Decoder, Decoder]:

@@ -80,6 +80,18 @@ def read_types(part: Mapping[str, Any] | None) -> Types:
     return Types([0], [0, 1])
 
 
+def read_spellings(part: Mapping[str, Any] | None) -> list[tuple[int, str]]:
+    """Ids of a post_processor that `read_templates` accepts, each with the token that tokenizers shows for it."""
+    found: list[tuple[int, str]] = []
+    for step in steps_of(part, "post_processor", "processors"):
+        if step["type"] in ("RobertaProcessing", "BertProcessing"):
+            found += [(token_id, token) for token, token_id in (step["cls"], step["sep"])]
+        if step["type"] == "TemplateProcessing":
+            for token in step["special_tokens"].values():
+                found += zip(token["ids"], token["tokens"], strict=False)
+    return found
+
+
 class Trimming(NamedTuple):
     """How a post_processor trims offsets.
 
