@@ -147,6 +147,8 @@ def encode_batches(
     [[{'text': 'the cat', 'ids': [258, 261]}, {'text': None, 'ids': None}]]
     """
     pa = require("pyarrow", "Arrow data")
+    if not hasattr(tokenizer, "encode_arrow"):
+        raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load), not {tokenizer!r:.100}")
     for batch in batches:
         (ids,) = tokenizer.encode_arrow(batch, field=field, allowed_special=allowed_special).chunks
         if id_type is not None:

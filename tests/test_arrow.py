@@ -331,6 +331,11 @@ def test_a_stream_is_asked_for_once(small):
         assert ids.to_pylist() == [small.encode("the cat"), None, small.encode("sat")]
 
 
+def test_a_tokenizer_by_its_name_is_refused(small):
+    with pytest.raises(TypeError, match=r"tokenizer must be a Tokenizer .*, not 'gpt2'"):
+        arrow_functions.encode_table(pa.table({"text": ["the cat"]}), tokenizer="gpt2")
+
+
 def test_a_lazy_frame_is_refused_with_how_to_get_its_data(small):
     frame = pytest.importorskip("polars").LazyFrame({"text": ["the cat"], "count": [1]})
     for argument, call in {

@@ -201,6 +201,12 @@ def test_a_batch_is_decoded_text_by_text(small):
     assert small.decode_batch([[0xC3], [97]], errors="ignore") == ["", "a"]
 
 
+def test_a_stream_without_a_tokenizer_is_refused_at_once():
+    for wrong in None, "gpt2":
+        with pytest.raises(TypeError, match=rf"tokenizer must be a Tokenizer .*, not {wrong!r}"):
+            nbbpe.StreamDecoder(wrong)
+
+
 def test_no_errors_are_no_way_to_bytes(small):
     for decode in small.decode, lambda ids, errors: small.decode_batch([ids], errors):
         with pytest.raises(TypeError, match=r"errors must be a str .* not None; decode_bytes gives bytes"):

@@ -373,6 +373,7 @@ def test_what_is_no_name_of_a_file_is_refused_with_the_value(small, tmp_path, na
         lambda: small.save_gpt2(vocab, name),
         lambda: small.report(name, text),
         lambda: nbbpe.TokenFile(name),
+        lambda: nbbpe.Tokenizer.from_hf(name),
     ):
         with pytest.raises(error, match=f"{re.escape(repr(name))}( is not the name of a file or folder)?$"):
             call()

@@ -41,6 +41,8 @@ class StreamDecoder:
     """
 
     def __init__(self, tokenizer: Decodes, errors: str = "replace", *, skip_special_tokens: bool = False) -> None:
+        if not hasattr(tokenizer, "id_to_token"):
+            raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load), not {tokenizer!r:.100}")
         codecs.lookup_error(errors)
         self._token_of = tokenizer.id_to_token
         self._decode_bytes = tokenizer.decode_bytes

@@ -6,12 +6,11 @@ What is nested deeply is refused here, once, so that nobody who walks through it
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from typing import Any
 
 from ..system.excerpt import shown
-from ..system.paths import Path
+from ..system.paths import Path, checked_name
 
 _CONTAINERS = {dict, list}
 _DEEPEST = 100  # levels of nesting; tokenizer files have ten
@@ -19,7 +18,7 @@ _DEEPEST = 100  # levels of nesting; tokenizer files have ten
 
 def read_json(path: Path) -> Any:
     """What a JSON file holds. Raises ValueError that names the file, and the line where it is not JSON."""
-    name = os.fspath(path)
+    name = checked_name(path)
     try:
         with open(path, encoding="utf-8") as file:
             return parse_json(file.read(), name)

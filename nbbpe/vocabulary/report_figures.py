@@ -19,7 +19,7 @@ from ..counting.word_table import WordTable
 from ..encoding.pretoken_ids import pretoken_ids
 from ..model.model import Model
 from ..sources import Input, warn_of_skipped
-from ..system.excerpt import some_of
+from ..system.excerpt import first_few
 from ..text.scripts import WITHOUT_LETTERS, script_of
 from ..text.utf8 import to_text
 from ..training.learning_options import LearningOptions
@@ -158,7 +158,7 @@ def report_figures(
         warn_of_skipped(gathering.skipped)
         counted[name] = _count(gathering.finish().in_memory(), table, labels)
     if not any(len(each.words.counts) for each in counted.values()):
-        said = some_of(list(map(repr, texts)))
+        said = first_few(list(texts), show=repr)
         raise ValueError(f"no text to report on: the sources ({said}) are empty, or hold nothing but special tokens")
     names = list(labels)
     sizes_of_scripts = np.zeros(len(names), dtype=np.int64)
