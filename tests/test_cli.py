@@ -179,7 +179,9 @@ def test_encode_and_decode_files(run, tmp_path, small, suffix):
     assert run("decode", ids_path, "-o", tmp_path / "back", "-t", "tok") == (0, "", "")
     assert (tmp_path / "back").read_bytes() == TEXT
     # The JSON beside the ids says whose they are.
-    assert_one_line_error(run("decode", ids_path, "-t", "other"), 1, f"ids{suffix}", "another tokenizer")
+    assert_one_line_error(
+        run("decode", ids_path, "-t", "other"), 1, f"ids{suffix}", "another tokenizer", "give the other one with -t"
+    )
 
 
 def test_encode_to_stdout_has_a_line_for_each_line(run, small):

@@ -117,7 +117,10 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
 
     beside, about = (source, None) if source == STDIN else find_sidecar(source)
     if about is not None and about["fingerprint"] != tokenizer.fingerprint:
-        raise ValueError(f"{source}: these are the ids of another tokenizer, as {sidecar_path(beside)} says")
+        raise ValueError(
+            f"{source}: these are the ids of another tokenizer, as {sidecar_path(beside)} says, with fingerprint "
+            f"{about['fingerprint']}, and this one has {tokenizer.fingerprint}: give the other one with -t"
+        )
     suffix = os.path.splitext(source)[1]
     if form is None:
         form = {".bin": "raw", ".npy": "npy"}.get(suffix, "text")
