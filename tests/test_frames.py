@@ -155,13 +155,17 @@ def test_members_that_say_how_long_they_are_are_found(pieces):
     assert found(b"".join([*members, b"\0\0", *members]), ".gz") == wanted
 
 
-def test_a_member_with_another_extra_field_says_nothing_of_its_length():
+def test_a_member_with_another_header_says_nothing_of_its_length():
     member = frames.frame(b"the cat", ".gz")
-    assert found(member * 2, ".gz") == [Frame(0, len(member)), Frame(len(member), 2 * len(member))]
-    for at in range(10, 16):  # the length of the field, its name, and the length of what is in it
-        other = bytearray(member * 2)
+    n = len(member)
+    assert found(member * 2, ".gz") == [Frame(0, n), Frame(n, 2 * n)]
+    # The mark of gzip, the method, the flags; the length of the extra field, its name, and the length of what is in it.
+    for at in (0, 1, 2, 3, *range(10, 16)):
+        other = bytearray(member)
         other[at] ^= 1
-        assert found(bytes(other), ".gz") == []
+        assert found(bytes(other) + member, ".gz") == []
+        # After others, what begins like a member may have text, too.
+        assert found(member + other, ".gz") == [Frame(0, n)] + [Frame(n, None)] * (at > 1)
 
 
 def test_frames_that_need_much_memory_or_are_very_long_end_the_search(sizes):
