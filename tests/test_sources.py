@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import pickle
+import re
 import sys
 import tempfile
 import threading
@@ -30,6 +31,7 @@ from nbbpe.counting import parallel_counting
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.sources import NO_ID, Tally, find_inputs, optional_packages
+from nbbpe.sources.remote import is_url
 from nbbpe.text.chunks import CutRules
 from nbbpe.text.pattern import NAMED
 from nbbpe.text.utf8 import to_bytes
@@ -554,7 +556,8 @@ def test_a_missing_package_is_told_with_the_extra_that_has_it(assert_refused, tm
         monkeypatch.setitem(sys.modules, missing, None)
     message = rf'reading .*{name}\' needs {module} .*pip install "nbbpe\[data\]"'
     assert_refused([tmp_path / "ok.txt", tmp_path / name], ImportError, message)
-    assert_refused("s3://bucket/a.txt", ImportError, r'reading \'s3://.*a.txt\' needs fsspec .*pip install "nbbpe\[data\]"')
+    message = r"^reading 's3://bucket/a.txt' needs fsspec .*pip install \"nbbpe\[data\]\""
+    assert_refused("s3://bucket/a.txt", ImportError, message)
     assert optional_packages.require("json", "a") is json
 
 
@@ -718,8 +721,9 @@ def test_a_url_of_this_machine_is_the_file_that_it_names(small, tmp_path, assert
     for url in f"file://{path}", f"file://{tmp_path}/*.jsonl", f"local://{tmp_path}/a.jsonl", f"FILE://{path}":
         assert encoded(small, url, tmp_path) == ids_of(small, DOCUMENTS)
     (tmp_path / "b.bin").write_text("b")
-    with pytest.raises(ValueError, match=r"b\.bin' cannot be both input and output"):
-        small.encode_file(f"file://{tmp_path}/b.bin", tmp_path / "b.bin")
+    for scheme in "file", "local", "FILE":
+        with pytest.raises(ValueError, match=r"b\.bin' cannot be both input and output"):
+            small.encode_file(f"{scheme}://{tmp_path}/b.bin", tmp_path / "b.bin")
     assert (tmp_path / "b.bin").read_text() == "b"
     assert_refused(f"file://{tmp_path}/missing.txt", FileNotFoundError, "missing.txt")
 
@@ -892,6 +896,7 @@ def test_files_elsewhere_are_read_like_those_here(small, tmp_path, cut_everywher
     for name in "a.jsonl", "b.jsonl.gz", "c.jsonl.zst", "d.parquet":
         upload(f"{bucket}/{name}", write(tmp_path / name, DOCUMENTS).read_bytes())
     upload(f"{bucket}/e.txt", "".join(DOCUMENTS).encode())
+    upload(f"{bucket}/folder.txt/f.txt", b"not meant")
     wanted = ids_of(small, DOCUMENTS * 4, texts.SPECIAL)
     wanted += ids_of(small, ["".join(DOCUMENTS)], texts.SPECIAL, plain=True)
     urls = [f"{bucket}/{name}" for name in ("a.jsonl", "b.jsonl.gz", "c.jsonl.zst", "d.parquet", "e.txt")]
@@ -903,6 +908,30 @@ def test_files_elsewhere_are_read_like_those_here(small, tmp_path, cut_everywher
         assert trained == nbbpe.train(iter(DOCUMENTS * 3), 300, [texts.SPECIAL])
     here = write(tmp_path / "x.jsonl", ["here"])
     assert encoded(small, [here, urls[0]], tmp_path) == ids_of(small, ["here", *DOCUMENTS])
+
+
+def test_a_file_elsewhere_whose_name_looks_like_a_pattern_is_that_file(small, tmp_path, bucket):
+    upload(f"{bucket}/a[1].txt", b"brackets")
+    upload(f"{bucket}/a1.txt", b"one")
+    assert encoded(small, f"{bucket}/a[1].txt", tmp_path) == small.encode("brackets")
+    for pattern in "a[0-9].txt", "a?.txt":
+        assert encoded(small, f"{bucket}/{pattern}", tmp_path) == small.encode("one")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("s3://bucket/a.txt", True),
+        ("git+ssh://host/a.txt", True),
+        ("file:///folder/two\nlines.txt", True),
+        ("c://a.txt", False),  # a drive
+        ("http://", False),
+        ("http:// begins an address", False),
+        ("see http://a.org", False),
+    ],
+)
+def test_what_a_url_is(name, is_one):
+    assert is_url(name) == is_one
 
 
 def test_what_is_wrong_elsewhere_is_named(assert_refused, bucket):
@@ -925,19 +954,35 @@ def test_what_is_wrong_elsewhere_is_named(assert_refused, bucket):
     assert_refused("nowhere://a/b.txt", OSError, "nowhere://a/b.txt' cannot be read: ValueError: Protocol not known")
 
 
-def test_a_connection_that_breaks_is_an_error_that_names_the_file(small, tmp_path, bucket, monkeypatch):
+@pytest.mark.parametrize("step", ["_open", "readinto"])
+@pytest.mark.parametrize(
+    ("raised", "cause", "kind", "message"),
+    [
+        (LookupError("gone"), None, OSError, "LookupError: gone$"),
+        (PermissionError("denied"), None, PermissionError, "denied$"),
+        (ConnectionResetError("lost"), TimeoutError("late"), OSError, r"ConnectionResetError: lost \(late\)$"),
+        (FileNotFoundError("/bucket/a.txt"), None, FileNotFoundError, "there is no such file$"),
+        (FileNotFoundError("/bucket/a.txt"), TimeoutError("late"), FileNotFoundError, "late$"),
+        (FileNotFoundError("no bucket"), None, FileNotFoundError, "no bucket$"),
+        (ImportError("get it"), None, ImportError, None),
+    ],
+)
+def test_an_error_while_a_file_elsewhere_is_read_names_it_and_the_cause(
+    small, tmp_path, bucket, monkeypatch, step, raised, cause, kind, message
+):
     upload(f"{bucket}/a.txt", b"the cat " * 1000)
-    from fsspec.implementations.memory import MemoryFile
+    from fsspec.implementations.memory import MemoryFile, MemoryFileSystem
 
-    class LostError(Exception):
-        pass
+    def fails(*_, **__):
+        raise raised from cause
 
-    def readinto(self, buffer):
-        raise LostError("gone")
-
-    monkeypatch.setattr(MemoryFile, "readinto", readinto)
-    with pytest.raises(OSError, match=r"'memory://bucket/a.txt' cannot be read: LostError: gone"):
+    monkeypatch.setattr(MemoryFileSystem if step == "_open" else MemoryFile, step, fails)
+    wanted = f"^'memory://bucket/a.txt' cannot be read: {message}"
+    if message is None:
+        wanted = "^reading 'memory://bucket/a.txt' needs a package that is missing: get it$"
+    with pytest.raises(kind, match=wanted) as caught:
         small.encode_file(f"{bucket}/a.txt", tmp_path / "ids.bin")
+    assert type(caught.value) is kind
     assert os.listdir(tmp_path) == []
 
 
@@ -963,7 +1008,8 @@ def test_web_addresses_are_read(small, tmp_path, assert_refused):
             (tmp_path / "web" / "a.csv").write_text("the cat")
             with pytest.warns(UserWarning, match=r"a\.csv\?download=true' is a table"):
                 encoded(small, f"{url}/a.csv?download=true", tmp_path)
-            assert_refused(f"{url}/missing.txt", FileNotFoundError, f"{url}/missing.txt' cannot be read: .*not found")
+            for missing in f"{url}/missing.txt", f"{url.replace('http', 'HTTP')}/missing.txt?download=true":
+                assert_refused(missing, FileNotFoundError, f"{re.escape(missing)}' cannot be read: .*not found")
             # Python's server sends whole files only.
             write_parquet(tmp_path / "web" / "a.parquet", [f"{i} {i * i}" * 99 for i in range(3000)], compression="none")
             with pytest.raises(OSError, match=r"a\.parquet' cannot be read: its server sends no parts of files"):
