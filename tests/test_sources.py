@@ -841,6 +841,9 @@ def test_names_of_files_in_an_iterable_are_texts_with_a_warning(small, tmp_path,
         with pytest.warns(UserWarning, match=r"the first text is the name of a file, 'a\.txt', .*give a list or a tuple"):
             small.encode_file(names, "ids.bin")
         assert small.decode(np.fromfile("ids.bin", dtype=small.dtype)).startswith("a.txt")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # only the first is looked for
+        small.encode_file(iter(["b", "a.txt"]), "ids.bin")
     with pytest.raises(TypeError, match=r"gives paths \(.*a\.txt.*\), so it must be a list or a tuple of them"):
         nbbpe.train(tmp_path.glob("*.txt"), 300)
 
