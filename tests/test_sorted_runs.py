@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from nbbpe.counting import sorted_runs
 from nbbpe.counting.sorted_runs import RunFolder, concatenate, in_blocks, merged, read_run, sorted_words, write_run
 from nbbpe.counting.word_counts import WordCounts, words_from_dict
+from nbbpe.kernels.machine.intrinsics import PADDING
 
 # Few different bytes, zero among them, so that prefixes are equal, padded ones too; some are longer than a prefix.
 word = st.lists(st.sampled_from([0, 1, 97, 255]), max_size=12).map(bytes) | st.sampled_from(
@@ -90,3 +91,10 @@ def test_a_run_that_was_cut_is_an_error(tmp_path):
 def test_sums_of_counts_are_exact():
     counts = np.array([2**62, 2**62, 2**62, 3], dtype=np.int64)
     assert sorted_runs.total_of(counts) == 3 * 2**62 + 3
+    words = words_from_dict({b"abcd": 2**62 + 1, b"": 2**62, b"xy": 3})
+    assert sorted_runs.n_text_of(words) == 4 * (2**62 + 1) + 6
+
+
+def test_the_memory_of_words_is_that_of_their_arrays():
+    words = words_from_dict({b"%d" % i: i for i in range(1, 1000)})
+    assert sorted_runs.n_bytes_of(words) == sum(each.nbytes for each in words) - PADDING - 8
