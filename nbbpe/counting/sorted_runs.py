@@ -10,7 +10,8 @@ import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from io import FileIO
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,23 +150,26 @@ def _naming_folder(path: str) -> Iterator[None]:
 
 def read_run(run: Run) -> Iterator[WordCounts]:
     """The blocks of a run. The file is open only while it is read: there may be more runs than files can be open."""
-    at = 0
-    while True:
+    at = n_read = 0
+    while n_read < run.n_words:
         with open(run.path, "rb", buffering=0) as file:
             file.seek(at)
-            sizes = np.fromfile(file, dtype=np.int64, count=2)
-            if not len(sizes):
-                return
-            n_words, n_bytes = sizes.tolist()
-            counts = np.fromfile(file, dtype=np.int64, count=n_words)
-            starts = np.fromfile(file, dtype=np.int64, count=n_words + 1)
+            n_words, n_bytes = _numbers(file, np.int64, 2).tolist()
+            counts = _numbers(file, np.int64, n_words)
+            starts = _numbers(file, np.int64, n_words + 1)
             text = np.zeros(n_bytes + PADDING, dtype=np.uint8)
-            read = np.fromfile(file, dtype=np.uint8, count=n_bytes)
+            text[:n_bytes] = _numbers(file, np.uint8, n_bytes)
             at = file.tell()
-        if len(read) < n_bytes or len(starts) <= n_words:
-            raise OSError(f"{run.path!r}, a temporary file of counted words, has been cut: it must not be touched")
-        text[:n_bytes] = read
+        n_read += n_words
         yield WordCounts(text, starts, counts if run.factor == 1 else counts * run.factor)
+
+
+def _numbers(file: FileIO, dtype: Any, n: int) -> NDArray[Any]:
+    """The next `n` numbers of a run."""
+    found = np.fromfile(file, dtype=dtype, count=n)
+    if len(found) < n:
+        raise OSError(f"{file.name!r}, a temporary file of counted words, has been cut: it must not be touched")
+    return found
 
 
 def merged(runs: Sequence[Iterable[WordCounts]]) -> Iterator[WordCounts]:
