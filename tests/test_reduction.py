@@ -87,6 +87,10 @@ def test_merges_after_the_first_dropped_one_go_too():
     tok = nbbpe.Tokenizer(vocab, merges, pattern=None)
     assert tok.truncate(260)[0].merges == merges[:5]
     assert tok.truncate(259)[0].merges == merges[:3]
+    # (a, bd) comes between the two ways to abc.
+    vocab = BYTES | {256: b"ab", 257: b"bc", 258: b"bd", 259: b"abd", 260: b"abc"}
+    merges = [(b"a", b"b"), (b"b", b"c"), (b"b", b"d"), (b"ab", b"d"), (b"ab", b"c"), (b"a", b"bd"), (b"a", b"bc")]
+    assert nbbpe.Tokenizer(vocab, merges, pattern=None).truncate(260)[0].merges == merges[:4]
 
 
 def test_the_tokens_around_a_text_get_their_new_ids(tmp_path):
@@ -204,6 +208,12 @@ def test_a_token_that_another_has_twice_stays_while_a_third_needs_it():
     vocab = BYTES | {256: b"aa", 257: b"aaaa", 258: b"aab"}
     tok = nbbpe.Tokenizer(vocab, [(b"a", b"a"), (b"aa", b"aa"), (b"aa", b"b")])
     assert tok.prune(documents=["aab aab"], n=257)[0].vocab == BYTES | {256: b"aa"}
+
+
+def test_a_token_that_another_has_twice_is_used_twice_in_its_place():
+    vocab, merges = BYTES | {256: b"aa", 257: b"aaaa", 258: b"xy"}, [(b"a", b"a"), (b"aa", b"aa"), (b"x", b"y")]
+    tok = nbbpe.Tokenizer(vocab, merges, pattern=None)
+    assert tok.prune(documents=["aaaa"] * 3 + ["xy"] * 5, n=257)[0].merges == merges[:1]
 
 
 def test_an_empty_token_is_dropped_as_any_that_no_text_has(tmp_path):
