@@ -120,10 +120,11 @@ def test_special_tokens_from_an_iterator_are_allowed_in_every_file(small, tmp_pa
 def test_merges_of_another_kind_are_not_counted(small, tmp_path):
     vocab = {i: bytes([i]) for i in range(256)}
     out_of_order = nbbpe.Tokenizer(vocab | {256: b"ab", 257: b"abc"}, [(b"ab", b"c"), (b"a", b"b")])
+    right_later = nbbpe.Tokenizer(vocab | {256: b"bc", 257: b"abc"}, [(b"a", b"bc"), (b"b", b"c")])
     twice = nbbpe.Tokenizer(
         vocab | {256: b"ab", 257: b"bc", 258: b"abc"}, [(b"a", b"b"), (b"b", b"c"), (b"ab", b"c"), (b"a", b"bc")]
     )
-    for tokenizer in out_of_order, twice:
+    for tokenizer in out_of_order, right_later, twice:
         counts = inspection.text_figures(tokenizer, documents=["abc abc"]).counts
         assert inspection.merge_counts(tokenizer, counts) is None
         assert inspection.compression_by_size(tokenizer, counts) is None
