@@ -16,6 +16,8 @@ from test_extension import BYTES, saved_as_ranks
 
 import nbbpe
 from nbbpe.kernels.encoding.count_ids import count_long_ids, count_short_ids
+from nbbpe.system.workers import run_jobs
+from nbbpe.vocabulary import frequencies
 
 
 @given(st.lists(st.integers(0, 9), max_size=40))
@@ -88,6 +90,26 @@ def test_malformed_records_are_skipped_with_one_warning(small, tmp_path):
     (tmp_path / "r.jsonl").write_text('{"text": "a"}\n{"text": 1}\n')
     with pytest.warns(UserWarning, match="1 malformed record was skipped"):
         assert int(small.frequencies(tmp_path / "r.jsonl", on_error="skip").sum()) == 1
+
+
+def test_progress_goes_on_within_a_part_and_reaches_the_size(small, tmp_path, sizes):
+    path = tmp_path / "r.jsonl"
+    path.write_text('{"text": "a"}\n' * 200 + "\n" * 5000)
+    sizes(window=500, batch=500)
+    told = []
+    small.frequencies(path, workers=1, progress=lambda *said: told.append(said[1]))
+    assert told[-1] == path.stat().st_size
+    assert len(told) > 3
+
+
+def test_skipped_records_are_named_in_the_order_of_the_source_whoever_is_ready_first(
+    small, tmp_path, cut_everywhere, monkeypatch
+):
+    (tmp_path / "r.jsonl").write_text('{"text": 1}\n' * 20)
+    cut_everywhere(20)
+    monkeypatch.setattr(frequencies, "run_jobs", lambda *arguments: reversed(list(run_jobs(*arguments))))
+    with pytest.warns(UserWarning, match=r"20 malformed records were skipped: .*line 1:.*line 2:.*line 3:"):
+        small.frequencies(tmp_path / "r.jsonl", on_error="skip", workers=2)
 
 
 def test_bytes_of_tokens_are_their_lengths_and_special_tokens_have_none(small, gpt2):
