@@ -125,6 +125,16 @@ def change(name: str, at: int, value: int) -> Callable[[Lies], None]:
     return apply
 
 
+def fit(n_tokens: int, n_merges: int) -> Callable[[Lies], None]:
+    """Other counts, whose sum is still the size of the file."""
+
+    def apply(lies: Lies) -> None:
+        n_bytes = len(lies.content()) - 136 - 8 * n_tokens - 12 * n_merges
+        lies.counts[:] = n_tokens, n_merges, n_bytes
+
+    return apply
+
+
 LIES = {
     "another token": change("text", 300, ord("q")),
     "another byte": change("text", 97, ord("b")),
@@ -141,6 +151,10 @@ LIES = {
     "more merges than there are": change("counts", 1, 2**62),
     "fewer tokens": change("counts", 0, 0),
     "negative bytes": change("counts", 2, -8),
+    "no tokens, and nothing else": fit(0, 0),
+    "a negative number of tokens that fits": fit(-1, 3),
+    "a negative number of merges that fits": fit(256, -1),
+    "a negative number of bytes that fits": fit(1000, 0),
 }
 
 
