@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import pickle
@@ -13,6 +14,8 @@ import texts
 
 import nbbpe
 from nbbpe.conversion import read_tokenizer
+from nbbpe.formats import known_names
+from nbbpe.formats.json_text import parse_json
 from nbbpe.formats.recognise import recognised
 from nbbpe.model.byte_alphabet import byte_characters
 
@@ -28,6 +31,13 @@ def test_a_json_file_from_ids_to_tokens_is_told_apart(tmp_path):
         nbbpe.load(tmp_path / "ids.json")
 
 
+def test_json_may_be_nested_as_deeply_as_its_reader_says():
+    for opening, closing in ("[", "]"), ('{"a":', "}"):  # 100 within the first one
+        assert parse_json(opening * 101 + "1" + closing * 101, "a.json")
+        with pytest.raises(ValueError, match=r"a\.json: not valid JSON .nested too deeply"):
+            parse_json(opening * 102 + "1" + closing * 102, "a.json")
+
+
 def save_all(tokenizer: nbbpe.Tokenizer, folder: Path) -> dict[str, Any]:
     """The tokenizer in each format, from what it is to where it lies."""
     places: dict[str, Any] = {}
@@ -41,6 +51,8 @@ def save_all(tokenizer: nbbpe.Tokenizer, folder: Path) -> dict[str, Any]:
     places["tokenizer.json as text"] = str(folder / "hugging" / "tokenizer.json")
     tokenizer.to_hf(folder / "of any name")
     places["tokenizer.json of any name"] = folder / "of any name"
+    tokenizer.to_hf(folder / "tekken_of_hf.json")
+    places["tokenizer.json with a name like Mistral's"] = folder / "tekken_of_hf.json"
     pair = folder / "pair" / "vocab.json", folder / "pair" / "merges.txt"
     tokenizer.save_gpt2(*pair)
     places["GPT-2's folder"] = folder / "pair"
@@ -100,6 +112,15 @@ def test_rank_files_are_recognised(shared, tmp_path, gpt2):
         nbbpe.load(tmp_path / "mine.tiktoken")
 
 
+def test_a_file_of_ranks_with_any_name_may_have_newlines_of_windows(tmp_path):
+    lines = [f"{base64.b64encode(bytes([byte])).decode()} {byte}\r\n" for byte in range(256)]
+    (tmp_path / "ranks").write_text("".join(lines), newline="")
+    assert recognised(tmp_path / "ranks").kind == "tiktoken"
+    assert nbbpe.Tokenizer.from_tiktoken(tmp_path / "ranks", pattern="gpt2").vocab == {
+        byte: bytes([byte]) for byte in range(256)
+    }
+
+
 @pytest.mark.usefixtures("no_default")
 def test_the_default_tokenizer_can_be_of_any_format(tokenizer, tmp_path, monkeypatch):
     tokenizer.to_hf(tmp_path / "tokenizer.json")
@@ -135,6 +156,15 @@ def test_a_missing_path_is_an_error_that_says_what_could_be_there(tmp_path):
         nbbpe.load(tmp_path / "nothing")
     with pytest.raises(FileNotFoundError, match="nothing"):
         nbbpe.load((tmp_path / "nothing", tmp_path / "nor this"))
+
+
+@pytest.mark.parametrize("path", ["folder/nothing", ".hidden/nothing", "./nothing", "a/b/nothing"])
+def test_a_path_where_nothing_is_is_no_name_of_a_model(tmp_path, monkeypatch, path):
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    monkeypatch.setattr(known_names, "_of_hub", lambda name: pytest.fail(f"{name} was looked for on the hub"))
+    with pytest.raises(FileNotFoundError, match="nothing' is missing; a tokenizer is "):
+        nbbpe.load(path)
 
 
 def test_a_folder_without_a_tokenizer_is_an_error_that_says_what_was_looked_for(tmp_path):
@@ -248,7 +278,10 @@ def test_a_vocabulary_with_ends_of_words_is_refused(tmp_path):
     [
         (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02", r"x\.model' is a model of sentencepiece, whose vocabulary"),
         (b"\n\x0e\n\x05<pad>\x15\0\0\0\0\x18\x03", "is a model of sentencepiece"),
-        (pickle.dumps({"a": 1}), r"x\.model' is a pickle, .* give nbbpe\.load the object"),
+        *(
+            (pickle.dumps({"a": 1}, protocol), r"x\.model' is a pickle, .* give nbbpe\.load the object")
+            for protocol in range(2, 6)
+        ),
         (b"minbpe v1\n", "is neither JSON nor a file of ranks; a tokenizer is"),
         (b"", "is neither JSON nor a file of ranks"),
     ],
