@@ -60,10 +60,9 @@ def new_classes() -> NDArray[np.uint64]:
 
 
 @inlined
-def class_together(block_at, high, classes_at, pattern_at):
+def class_together(block_at, classes_at, pattern_at):
     """Class the characters of two and three bytes in a block; characters that differ only in their last byte, all at once.
 
-    high       : uint64     the non-ASCII bytes, without bytes that continue a character of the block before
     classes_at : uint8[64], modified at the bytes of characters that are classed
 
     Returns the bits of these bytes. Not classed are longer characters, one that continues in the next block, and invalid
@@ -73,14 +72,14 @@ def class_together(block_at, high, classes_at, pattern_at):
     following = mask_between(block_at, 0x80, 0x40)
     # The last byte of each character gets its class.
     ends = np.uint64(0)
-    left = mask_between(block_at, 0xC2, 0x1E) & high & (following >> _ONE)
+    left = mask_between(block_at, 0xC2, 0x1E) & (following >> _ONE)
     while left:
         first = np.int64(read_u8(block_at + trailing_zeros(left)))
         same = mask_between(block_at, first, 1) & left
         look_up_64(tables_at + ((first & 0x1F) << 6), block_at, same << _ONE, classes_at)
         ends |= same << _ONE
         left ^= same
-    threes = mask_between(block_at, 0xE0, 0x10) & high & (following >> _ONE) & (following >> _TWO)
+    threes = mask_between(block_at, 0xE0, 0x10) & (following >> _ONE) & (following >> _TWO)
     # U+5000 to U+8FFF are ideographs and U+B000 to U+CFFF Hangul, each mostly of one class; their characters have many
     # distinct prefixes.
     of_ideographs, of_hangul = number_of(pattern_at, IDEOGRAPHS), number_of(pattern_at, HANGUL)
@@ -142,7 +141,7 @@ def block_cuts(block_at, state, pattern_at, classes_at):
         rest &= ~entered
     together = np.uint64(0)
     if popcount(rest) >= MANY:
-        together = class_together(block_at, rest, classes_at, pattern_at)
+        together = class_together(block_at, classes_at, pattern_at)
     inside, character = class_each(block_at, rest & ~together, classes_at, pattern_at)
     inside |= entered | (together & mask_between(block_at, 0x80, 0x40))
     rules_at = pattern_at + CLASS_RULES
