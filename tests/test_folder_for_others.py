@@ -150,7 +150,9 @@ def test_what_a_user_put_into_the_config_stays_if_it_fits(folder):
         "pad_token": {"content": "<|user|>", "lstrip": False},
         "bos_token": "<|gone|>",
         "mask_token": ["?"],
+        "unk_token": None,
         "extra_special_tokens": ["<|user|>", "<|gone|>"],
+        "additional_special_tokens": {"user_token": "<|user|>", "gone_token": {"content": "<|gone|>"}},
         "tokenizer_class": "TokenizersBackend",
         "auto_map": {"AutoTokenizer": ["own_code.Slow", None]},
         "fast_tokenizer_files": ["tokenizer.4.0.0.json", "tokenizer.json"],
@@ -159,10 +161,11 @@ def test_what_a_user_put_into_the_config_stays_if_it_fits(folder):
     other = trained("cl100k")
     other.save(folder)
     found = config(folder)
-    for key in "chat_template", "padding_side", "eos_token", "pad_token":
+    for key in "chat_template", "padding_side", "eos_token", "pad_token", "unk_token":
         assert found[key] == own[key]
     assert found["tokenizer_class"] == "PreTrainedTokenizerFast"
     assert found["extra_special_tokens"] == ["<|user|>"]
+    assert found["additional_special_tokens"] == {"user_token": "<|user|>"}
     assert not {"bos_token", "mask_token", "auto_map", "fast_tokenizer_files"} & set(found)
     assert nbbpe.load(folder) == other
 
