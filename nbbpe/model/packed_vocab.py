@@ -59,12 +59,11 @@ class PackedVocab:
     @classmethod
     def of_merges(cls, merges: NDArray[np.int32]) -> PackedVocab:
         """The 256 bytes and the tokens that merges make; merges as int32[n, 2], of which merge i makes id 256 + i."""
-        from ..kernels.training.spelling import measure_tokens, spell_tokens
+        from ..kernels.training.spelling import spell_tokens
 
         merges = np.ascontiguousarray(merges)
         starts = np.arange(257 + len(merges))
-        measure_tokens(merges, starts)
-        text = np.empty(starts[-1], dtype=np.uint8)
+        text = np.empty(spell_tokens(merges, starts, np.empty(0, dtype=np.uint8)), dtype=np.uint8)
         text[:256] = np.arange(256)
         spell_tokens(merges, starts, text)
         return cls(text, starts, np.arange(256 + len(merges), dtype=np.int32))

@@ -132,7 +132,6 @@ def compile_beside_counting() -> None:
             pair_table.link_bytes,
             merge_loop.push_all_pairs,
             merge_loop.merge_batch,
-            spelling.measure_tokens,
             spelling.spell_tokens,
         ]
     )
