@@ -90,9 +90,12 @@ class Encoding(ABC):
         os.environ.update(self.environment)
         self.module: Any = importlib.import_module(self.library)
 
+    def look_up_regexes(self) -> None:  # noqa: B027 (nothing to do in most)
+        """Take the regexes of the split pattern from nbbpe, for a library that must be told them; not timed."""
+
     @abstractmethod
     def load_vocabulary(self, vocabs: Path) -> None:
-        """Make the tokenizer; not timed."""
+        """Make the tokenizer; timed, but not as a part of the work."""
 
     def prepare(self, path: str) -> Any:
         """The argument of `encode`; not timed. Here the path."""
@@ -272,20 +275,28 @@ class NbbpeOpenFile(NbbpeArray):
         return result.nbytes
 
 
-class Tiktoken(Encoding):
+class Told(Encoding):
+    """A library that must be told the regexes of the split pattern."""
+
+    def look_up_regexes(self) -> None:
+        from nbbpe.text.pattern import get_pattern
+
+        self.regexes = get_pattern(self.vocabulary.pattern).regexes
+
+
+class Tiktoken(Told):
     """From documents in memory, without separators, to lists of ids, in one thread for each processor."""
 
     library = "tiktoken"
     n_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
     def load_vocabulary(self, vocabs: Path) -> None:
-        from nbbpe.text.pattern import get_pattern
-
         file, pattern, separator_id = self.vocabulary
+        (regex,) = self.regexes
         lines = (line.split() for line in (vocabs / file).read_bytes().splitlines())
         self.tokenizer = self.module.Encoding(
             pattern,
-            pat_str=get_pattern(pattern).regex,
+            pat_str=regex,
             mergeable_ranks={base64.b64decode(token): int(rank) for token, rank in lines},
             special_tokens={SEPARATOR: separator_id},
         )
@@ -388,7 +399,7 @@ class GigatokenBatch(Gigatoken):
         return self.tokenizer.encode_batch(prepared, parallel=self.parallel)
 
 
-class TokenizersOneThread(Encoding):
+class TokenizersOneThread(Told):
     """Hugging Face, by its fastest way (without offsets): document after document in memory, to lists of ids."""
 
     library = "tokenizers"
@@ -400,10 +411,7 @@ class TokenizersOneThread(Encoding):
         splits = self.module.pre_tokenizers
         byte_level = splits.ByteLevel(add_prefix_space=False)
         if self.vocabulary.pattern != "gpt2":
-            from nbbpe.text.pattern import get_pattern
-
-            regexes = get_pattern(self.vocabulary.pattern).regexes
-            parts = [splits.Split(self.module.Regex(each), "isolated") for each in regexes]
+            parts = [splits.Split(self.module.Regex(each), "isolated") for each in self.regexes]
             byte_level = splits.Sequence([*parts, splits.ByteLevel(add_prefix_space=False, use_regex=False)])
         self.tokenizer.pre_tokenizer = byte_level
 

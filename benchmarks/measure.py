@@ -126,6 +126,7 @@ def measure_training(arguments: argparse.Namespace, folder: str, watch: Watch) -
 def measure_encoding(arguments: argparse.Namespace, folder: str, watch: Watch) -> Facts:
     """From text to ids."""
     import_seconds, encoding = timed(encoding_work.LIBRARIES[arguments.library], folder, arguments.vocabulary)
+    encoding.look_up_regexes()
     vocabulary_seconds, _ = timed(encoding.load_vocabulary, arguments.vocabs)
     load_seconds, _ = timed(encoding_work.first_use, encoding, corpora.tiny(folder, arguments.input))
     prepared = encoding.prepare(arguments.input)

@@ -47,6 +47,7 @@ def measure(case: str, path: str, vocabs: Path, folder: str) -> dict[str, dict[s
     texts_of, calls_of = CASES[case]
     ours, theirs = Nbbpe(folder), Tiktoken(folder)
     ours.load_vocabulary(vocabs)
+    theirs.look_up_regexes()
     theirs.load_vocabulary(vocabs)
     with open(path, encoding="utf-8") as file:
         texts = texts_of(file.read(400 * 100 * N_TEXTS).replace(SEPARATOR, "\n"))
