@@ -118,9 +118,10 @@ def short(machine: dict[str, Any], sections: Sequence[Section], plots: Sequence[
             lines.append(f"| {title} | {worst.ours} | {worst.theirs} | {_times_as_fast(worst)} |")
     lines += [
         "",
-        f"{_machine(machine)}. Medians of several runs, on text that the tokenizer has not seen; every result is checked "
-        "to equal that of the other library. A row for several texts shows the one with the smallest lead. All "
-        "texts, runs, memory, versions and commands: [benchmarks/results/REPORT.md]"
+        f"{_machine(machine)}. Medians of several runs, on text that the tokenizer has not seen, except for the chat "
+        "message and transformers: all libraries have encoded those texts before. Every result is checked to equal that of "
+        "the other library. A row for several texts shows the one with the smallest lead. All texts, runs, memory, "
+        "versions and commands: [benchmarks/results/REPORT.md]"
         "(https://github.com/nbbpe/nbbpe/blob/main/benchmarks/results/REPORT.md).",
     ]
     for plot in plots:

@@ -90,6 +90,14 @@ def test_the_readme_has_few_rows_and_no_goals_commands_or_commits(stored):
         assert word not in short
 
 
+def test_the_readme_says_which_texts_were_seen_before(stored):
+    """The benchmarks of short texts and of transformers encode all texts once, to compare the results."""
+    said = report.short(*stored)[-1]
+    assert "text that the tokenizer has not seen, except for the chat message and transformers" in said
+    assert "a chat message" in README["message"]
+    assert "transformers" in README["transformers"]
+
+
 def test_all_is_written(tmp_path, stored):
     pytest.importorskip("matplotlib")
     readme = tmp_path / "README.md"
