@@ -23,6 +23,7 @@ from dataset import Dataset, find_texts, made_up_texts
 T = TypeVar("T")
 
 SPECIAL_TOKEN = "<|endoftext|>"
+NO_PLAIN_TEXT = {".gz", ".zst", ".json", ".jsonl", ".ndjson", ".parquet", ".pq"}  # nbbpe reads them, but not as their bytes
 TINYSTORIES = Dataset(
     name="TinyStories",
     repository="roneneldan/TinyStories",
@@ -68,11 +69,12 @@ def check(tokenizer: nbbpe.Tokenizer, ids_path: Path, text_path: Path) -> None:
 
 def parse_arguments(dataset: Dataset, description: str | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--input", type=Path, metavar="FILE", help=f"train on this text instead of {dataset.name}")
-    parser.add_argument("--sample", action="store_true", help="train 1,000 tokens on 5 MB of made-up stories")
-    parser.add_argument("--generate", action="store_true", help="make up stories without trying the hub")
-    parser.add_argument("--size", type=float, default=100, metavar="MB", help="of made-up stories (%(default)s)")
-    parser.add_argument("--vocab-size", type=int, metavar="N", help=f"({dataset.vocab_size})")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--input", type=Path, metavar="FILE", help=f"train on this plain text instead of {dataset.name}")
+    source.add_argument("--sample", action="store_true", help="train on a few made-up stories")
+    source.add_argument("--generate", action="store_true", help="make up stories without trying the hub")
+    parser.add_argument("--size", type=float, metavar="MB", help="of made-up stories (100; with --sample 5)")
+    parser.add_argument("--vocab-size", type=int, metavar="N", help=f"({dataset.vocab_size}; with --sample 1000)")
     parser.add_argument("--workers", type=int, metavar="N", help="(as many as there are processors)")
     parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="texts (%(default)s)")
     out = Path("out", dataset.name.lower())
@@ -80,6 +82,12 @@ def parse_arguments(dataset: Dataset, description: str | None) -> argparse.Names
     arguments = parser.parse_args()
     if arguments.input and not arguments.input.is_file():
         parser.error(f"--input {arguments.input} is not a file")
+    if arguments.input and arguments.input.suffix.lower() in NO_PLAIN_TEXT:
+        parser.error(f"--input {arguments.input} is no plain text, whose bytes are compared with the decoded ids")
+    if arguments.size is None:
+        arguments.size = 5 if arguments.sample else 100
+    if arguments.vocab_size is None:
+        arguments.vocab_size = 1_000 if arguments.sample else dataset.vocab_size
     return arguments
 
 
@@ -87,12 +95,10 @@ def main(dataset: Dataset, description: str | None) -> None:
     arguments = parse_arguments(dataset, description)
     if arguments.input:
         texts = {"train": arguments.input}
-    elif arguments.sample:
-        texts = made_up_texts(arguments.data, megabytes=5)
     else:
-        published = {} if arguments.generate else find_texts(dataset, arguments.data)
+        makes_up = arguments.sample or arguments.generate
+        published = {} if makes_up else find_texts(dataset, arguments.data)
         texts = published or made_up_texts(arguments.data, arguments.size)
-    vocab_size = arguments.vocab_size or (1_000 if arguments.sample else dataset.vocab_size)
     sizes = {split: text.stat().st_size for split, text in texts.items()}
     arguments.out.mkdir(parents=True, exist_ok=True)
 
@@ -101,7 +107,7 @@ def main(dataset: Dataset, description: str | None) -> None:
     tokenizer = steps.timed(
         "train",
         sizes["train"],
-        lambda: nbbpe.train(texts["train"], vocab_size, [SPECIAL_TOKEN], workers=arguments.workers),
+        lambda: nbbpe.train(texts["train"], arguments.vocab_size, [SPECIAL_TOKEN], workers=arguments.workers),
     )
     tokenizer.save(arguments.out / "tokenizer")
     results = []

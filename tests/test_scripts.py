@@ -383,6 +383,30 @@ def test_main_names_an_input_that_is_missing(tmp_path):
     assert done.stderr.endswith("error: --input missing.txt is not a file\n")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--input", "t.jsonl"], "--input t.jsonl is no plain text, whose bytes are compared with the decoded ids"),
+        (["--input", "t.txt.gz"], "--input t.txt.gz is no plain text, whose bytes are compared with the decoded ids"),
+        (["--input", "t.txt", "--sample"], "argument --sample: not allowed with argument --input"),
+        (["--sample", "--generate"], "argument --generate: not allowed with argument --sample"),
+    ],
+)
+def test_main_refuses_what_it_would_take_for_something_else(tmp_path, arguments, message):
+    for name in "t.txt", "t.txt.gz", "t.jsonl":
+        (tmp_path / name).write_bytes(gzip.compress(b"a text") if name.endswith(".gz") else b'{"text": "a text"}\n')
+    done = run_job(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"error: {message}\n")
+
+
+def test_main_ignores_no_number(tmp_path):
+    done = run_job("--sample", "--size", "0.1", "--vocab-size", "0", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "vocab_size=0 is too small" in done.stderr
+    assert 100_000 <= (tmp_path / "data" / "stories-0.1MB-train.txt").stat().st_size < 120_000
+
+
 def test_the_check_finds_ids_of_another_text(script, tmp_path):
     import nbbpe
 
