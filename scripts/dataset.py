@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import zlib
+from http.client import HTTPException
 from pathlib import Path
 from typing import NamedTuple
 from urllib.error import HTTPError
@@ -45,7 +46,7 @@ def find_texts(dataset: Dataset, data: Path) -> dict[str, Path]:
             elif download(dataset.repository, compressed) != text:
                 decompress(compressed, text)
                 compressed.unlink()
-    except OSError as error:
+    except (OSError, HTTPException) as error:
         reason = str(error).strip().partition("\n")[0]
         print(f"cannot get {dataset.name} from the hub ({reason:.200}): making up stories instead", file=sys.stderr)
         return {}
@@ -76,9 +77,12 @@ def download(repository: str, target: Path) -> Path:
         part.unlink()
         return download(repository, target)
     with answer as response:
+        length = response.headers["Content-Length"]
+        if length is None:
+            raise OSError(f"{hub} does not say how long {target.name} is, so one that is cut short could not be told")
         continues = response.status == 206  # a server may send the complete file all the same
+        n_bytes = int(length) + (have if continues else 0)
         with open(part, "ab" if continues else "wb") as file:
-            n_bytes = int(response.headers["Content-Length"]) + (have if continues else 0)
             shutil.copyfileobj(response, file, 1 << 20)
     if part.stat().st_size != n_bytes:
         raise OSError(f"{target.name} was cut short after {part.stat().st_size:,} of {n_bytes:,} bytes; {part} is kept")

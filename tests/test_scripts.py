@@ -121,8 +121,8 @@ class Server:
         self.requests: list[tuple[str, str | None]] = []  # path and Range header
         self.cut_after: list[int] = []  # of each coming answer: close the connection after so many bytes
         self.ignores_range = False
-        self.announced_extra = 0  # bytes announced beyond those there are
         self.says_length = True
+        self.speaks_http = True
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -144,11 +144,14 @@ class Server:
         wanted = request.headers.get("Range")
         self.requests.append((request.path, wanted))
         content = self.files.get(request.path)
+        if not self.speaks_http:
+            request.wfile.write(b"220 mail.example\r\n")
+            return
         if content is None:
             request.send_error(404)
             return
         start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and not self.ignores_range else 0
-        total = len(content) + self.announced_extra
+        total = len(content)
         if start >= total:
             request.send_response(416)
             request.send_header("Content-Range", f"bytes */{total}")
@@ -216,6 +219,24 @@ def test_download_says_why_it_failed(download, server, tmp_path):
     with pytest.raises(OSError, match="refused"):
         download(tmp_path / "file")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_download_of_a_file_of_unknown_length_keeps_what_there_is(download, server, tmp_path):
+    (tmp_path / "file.part").write_bytes(CONTENT[:1000])
+    server.says_length = False
+    server.ignores_range = True
+    with pytest.raises(OSError, match="does not say how long file is"):
+        download(tmp_path / "file")
+    assert (tmp_path / "file.part").read_bytes() == CONTENT[:1000]
+
+
+def test_what_is_no_hub_is_told_in_one_line(script, server, tmp_path, monkeypatch, capsys):
+    server.speaks_http = False
+    monkeypatch.setenv("HF_ENDPOINT", server.url)
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    dataset = script("dataset").Dataset("Texts", "some/texts", {"train": "file"}, 300)
+    assert script("dataset").find_texts(dataset, tmp_path) == {}
+    assert "cannot get Texts from the hub (220 mail.example): making up stories instead" in capsys.readouterr().err
 
 
 # Peak memory
