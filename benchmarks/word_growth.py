@@ -8,6 +8,7 @@ and the memory that it measures on this machine. It prints Markdown, as in docs/
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 import tracemalloc
 from pathlib import Path
@@ -16,6 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 import nbbpe
+from benchmarks.corpora import text_folder
+from benchmarks.synthetic_words import make_words
 from nbbpe.counting.counters import WordRules
 from nbbpe.counting.parallel_counting import count_files
 from nbbpe.counting.word_counts import WordCounts
@@ -24,9 +27,6 @@ from nbbpe.kernels.training.linked_words import MOST_CELLS
 from nbbpe.sources import Documents
 from nbbpe.text.pattern import get_pattern
 from nbbpe.training.merges import learn_merges
-
-from .corpora import text_folder
-from .synthetic_words import make_words
 
 TEXTS = {
     "English books": ["books_en.txt"],
@@ -214,11 +214,10 @@ def show_plan(laws: dict[str, tuple[Law, Point]], rate: Rates) -> None:
 
 def main() -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.word_growth", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("/tmp"), help="a folder for a file of ids")
-    options = parser.parse_args()
+    argparse.ArgumentParser(prog="python -m benchmarks.word_growth", description=__doc__).parse_args()
     laws = show_growth()
-    show_plan(laws, rates(options.out))
+    with tempfile.TemporaryDirectory() as folder:
+        show_plan(laws, rates(Path(folder)))
 
 
 if __name__ == "__main__":
