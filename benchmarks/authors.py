@@ -1,4 +1,6 @@
-"""Parity and superwords compared with their authors' code: python benchmarks/authors.py parity|superwords TEXT [MEGABYTES]
+"""Parity and superwords compared with their authors' code.
+
+    python benchmarks/authors.py parity|superwords TEXT [MEGABYTES]
 
 parity     : `tokenizers.trainers.ParityBpeTrainer`, by the paper's authors. Each document of TEXT is a source; the last
              20,000 characters of each, which are also trained on, are used as its parallel text.
@@ -11,6 +13,7 @@ memory before training. The measured work is reading, counting and merging.
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -129,23 +132,32 @@ def measure(way: str, path: str, megabytes: float) -> None:
     print(json.dumps(figures))
 
 
-def main(what: str, path: str, megabytes: float = 1e6, n_rounds: int = 3) -> None:
+def compare(what: str, path: str, megabytes: float, n_rounds: int) -> None:
     """Run all ways in turns, and print the median of each figure."""
     found: dict[str, list[dict[str, float]]] = {}
     for _ in range(n_rounds):
         for way in WAYS[what]:
-            command = [sys.executable, __file__, "measure", way.__name__, path, str(megabytes)]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            command = [sys.executable, __file__, what, path, str(megabytes), "--way", way.__name__]
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             found.setdefault(way.__name__, []).append(json.loads(done.stdout.splitlines()[-1]))
     for name, rounds in found.items():
         median = {key: sorted(each[key] for each in rounds)[len(rounds) // 2] for key in rounds[0]}
         print(f"{name:26}", {key: round(value, 3) for key, value in median.items()})
 
 
-if __name__ == "__main__":
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    if sys.argv[1] == "measure":
-        measure(sys.argv[2], sys.argv[3], float(sys.argv[4]))
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=WAYS)
+    parser.add_argument("text")
+    parser.add_argument("megabytes", type=float, nargs="?", default=1e6, help="from the start of the text (all of it)")
+    parser.add_argument("--rounds", type=int, default=3, help="(%(default)s)")
+    parser.add_argument("--way", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.way is not None:
+        measure(options.way, options.text, options.megabytes)
     else:
-        main(sys.argv[1], sys.argv[2], *map(float, sys.argv[3:4]), *map(int, sys.argv[4:5]))
+        compare(options.what, options.text, options.megabytes, options.rounds)
+
+
+if __name__ == "__main__":
+    main()

@@ -80,10 +80,10 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def main() -> None:
+    arguments = parse_arguments()
     # Some libraries print to stdout, from Rust: let them write to stderr, so that stdout has only the JSON line.
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    arguments = parse_arguments()
     peak = PeakMemory(WATCH_INTERVAL) if arguments.memory else None
     with tempfile.TemporaryDirectory(prefix="nbbpe-measure-") as folder:
         facts = COMMANDS[arguments.command](arguments, folder, peak or nullcontext())

@@ -8,10 +8,10 @@ Printed are rates by the median processor time of all threads.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -107,15 +107,18 @@ def tasks_of(tokenizer: nbbpe.Tokenizer, text: str) -> dict[str, Callable[[], ob
     return tasks
 
 
-def main(vocab: str, merges: str, *paths: str) -> None:
-    tokenizer = nbbpe.Tokenizer.from_files(vocab, merges, ["<|endoftext|>"])
-    for path in paths:
-        text = Path(path).read_text(encoding="utf-8")[:SIZE]
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("vocab")
+    parser.add_argument("merges")
+    parser.add_argument("texts", type=Path, nargs="+")
+    options = parser.parse_args()
+    tokenizer = nbbpe.Tokenizer.from_files(options.vocab, options.merges, ["<|endoftext|>"])
+    for path in options.texts:
+        text = path.read_text(encoding="utf-8")[:SIZE]
         for name, seconds in medians(tasks_of(tokenizer, text)).items():
-            print(f"{Path(path).name:24} {name:28} {len(text.encode()) / seconds / 1e6:8.1f} MB/s")
+            print(f"{path.name:24} {name:28} {len(text.encode()) / seconds / 1e6:8.1f} MB/s")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 4:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    main()

@@ -1,12 +1,14 @@
-"""The cost of shaping a vocabulary, compared with training and encoding: python benchmarks/shaping.py TEXT [ROUNDS]
+"""The cost of shaping a vocabulary, compared with training and encoding.
+
+    python benchmarks/shaping.py TEXT [ROUNDS]
 
 One worker each; processor time and wall time, medians of rounds in which all tasks take turns.
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -26,8 +28,8 @@ def quarters(text: str, folder: Path) -> dict[str, Path]:
     return sources
 
 
-def main(text: str, n_rounds: int = 5) -> None:
-    folder = Path(tempfile.mkdtemp())
+def compare(text: str, n_rounds: int, folder: Path) -> None:
+    """Print the times of all tasks; files are written to the folder."""
     start = nbbpe.train(text, 32_000, ["<|endoftext|>"], workers=1)
     rules = nbbpe.TokenRules(max_letters=12, max_numbers=3, one_script=True, whole_characters=True)
     forbidden = nbbpe.TokenRules(forbidden=r"^\s+\S\s")
@@ -69,7 +71,14 @@ def main(text: str, n_rounds: int = 5) -> None:
         )
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("text")
+    parser.add_argument("rounds", type=int, nargs="?", default=5)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        compare(options.text, options.rounds, Path(folder))
+
+
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    main(sys.argv[1], *map(int, sys.argv[2:]))
+    main()

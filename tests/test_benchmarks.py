@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import base64
+import subprocess
+import sys
+from pathlib import Path
 
 import processes
 import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+
+
+def run_script(name: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(BENCHMARKS / name), *map(str, arguments)]
+    extended = processes.environment(**environment)
+    return subprocess.run(command, env=extended, capture_output=True, text=True, timeout=60, check=False)
+
 
 LOADING = """
 import sys
@@ -25,3 +37,25 @@ def test_the_time_in_which_tiktoken_loads_its_vocabulary_has_no_import_of_nbbpe(
     ranks = "".join(f"{base64.b64encode(bytes([byte])).decode()} {byte}\n" for byte in range(256))
     (tmp_path / "cl100k_base.tiktoken").write_text(ranks)
     assert processes.run(LOADING, "tiktoken", tmp_path) == "[]\n"
+
+
+@pytest.mark.parametrize("name", ["authors.py", "measure.py", "other_ways.py", "shaping.py"])
+def test_scripts_say_how_they_are_called(name):
+    done = run_script(name, "--help")
+    assert done.returncode == 0
+    assert f"python benchmarks/{name}" in done.stdout
+    assert done.stderr == ""
+
+
+def test_authors_shows_why_a_way_failed(tmp_path):
+    done = run_script("authors.py", "parity", tmp_path / "missing.txt")
+    assert done.returncode == 1
+    assert "No such file or directory: " in done.stderr
+    assert "missing.txt" in done.stderr
+
+
+def test_shaping_leaves_no_files(tmp_path):
+    (tmp_path / "empty.txt").touch()
+    done = run_script("shaping.py", tmp_path / "empty.txt", TMPDIR=str(tmp_path))
+    assert "no text to train on" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.txt"]
