@@ -216,7 +216,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 
 
 def words(n_words: int) -> Path:
-    """A million distinct words with counts, as an .npz file of text, starts and counts."""
+    """Distinct words with counts, as an .npz file of text, starts and counts."""
 
     def write(target: Path) -> None:
         import numpy as np

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def merges_digest(merges: Iterable[tuple[bytes, bytes]]) -> str:
     return bytes_digest(side for pair in merges for side in pair)
 
 
-def ids_digest(parts: Iterable[ArrayLike] | Sequence[Sequence[int]], separator_id: int) -> dict[str, int | str]:
+def ids_digest(parts: Iterable[ArrayLike], separator_id: int) -> dict[str, int | str]:
     """Facts about ids that come in parts: how many there are, and a digest of them in order.
 
     Separators are counted but are not in the digest, so that a library that was given documents can be compared with one

@@ -115,11 +115,13 @@ def race(benchmark: Any, entrants: Mapping[str, Sequence[str]], rounds: int, sam
             run(label)
 
     benchmark.pedantic(run, args=(ours,), setup=run_others, rounds=n_rounds(rounds))
-    return _finish(benchmark, entries, same)
+    _expect_same([run for entry in entries.values() for run in [entry.checked, *entry.runs]], same)
+    return _named(benchmark, entries)
 
 
-def race_inside(benchmark: Any, arguments: Sequence[str], rounds: int, same: Sequence[str] = ()) -> dict[str, Entry]:
-    """Like `race`, if one call of measure.py measures all entrants in turns: each round is a process."""
+def race_inside(benchmark: Any, arguments: Sequence[str], rounds: int) -> dict[str, Entry]:
+    """Like `race`, if one call of measure.py measures all entrants in turns, and compares their results: each round is a
+    process."""
     entries: dict[str, Entry] = {}
 
     def run() -> None:
@@ -129,12 +131,11 @@ def race_inside(benchmark: Any, arguments: Sequence[str], rounds: int, same: Seq
 
     measure(arguments)  # kernels are compiled and cached
     benchmark.pedantic(run, rounds=n_rounds(rounds))
-    return _finish(benchmark, entries, same)
+    return _named(benchmark, entries)
 
 
-def _finish(benchmark: Any, entries: dict[str, Entry], same: Sequence[str]) -> dict[str, Entry]:
-    """The entries, after a check of the results of all rounds."""
-    _expect_same([run for entry in entries.values() for run in [entry.checked, *entry.runs]], same)
+def _named(benchmark: Any, entries: dict[str, Entry]) -> dict[str, Entry]:
+    """The entries, whose times are also put into the output of pytest-benchmark."""
     benchmark.extra_info.update({f"seconds, {label}": entry.seconds for label, entry in entries.items()})
     return entries
 

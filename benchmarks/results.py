@@ -35,7 +35,7 @@ class Claim:
     value: float
     figure: float | None = None
     at_least: bool = True  # else the value must be below the figure
-    row: str = ""  # the README's row that it is a part of, one of headlines.ROWS; else it is in the long report only
+    row: str = ""  # of the report's first table, one of headlines.ROWS; else it is in the table of all claims only
     ours: str = ""  # the measurements of nbbpe and of the other side, in words, for that row
     theirs: str = ""
     case: str = ""  # distinguishes it from other claims of its row
