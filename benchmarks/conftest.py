@@ -31,11 +31,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--benchmark-only", default=False):
-        skip = pytest.mark.skip(reason="benchmarks run with --benchmark-only")
-        for item in items:
-            if HERE in item.path.parents:
-                item.add_marker(skip)
+    here = [item for item in items if HERE in item.path.parents]
+    if config.getoption("--benchmark-only", default=False):
+        # Otherwise pytest would say of each test that it was skipped, in thousands of lines below the results.
+        config.hook.pytest_deselected(items=[item for item in items if HERE not in item.path.parents])
+        items[:] = here
+    else:
+        for item in here:
+            item.add_marker(pytest.mark.skip(reason="benchmarks run with --benchmark-only"))
 
 
 @pytest.fixture(scope="session")
