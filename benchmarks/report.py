@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(1, str(ROOT))
@@ -21,6 +21,8 @@ from benchmarks.corpora import TRIAL, unfinished  # noqa: E402
 from benchmarks.headlines import README, ROWS  # noqa: E402
 from benchmarks.race import Entry  # noqa: E402
 from benchmarks.results import RESULTS, Claim, Section, duration, load, number  # noqa: E402
+
+T = TypeVar("T")
 
 START, END = "<!-- benchmark:start -->", "<!-- benchmark:end -->"
 # Package indexes show the README without the other files.
@@ -44,11 +46,12 @@ LEGEND = (
 
 def rows(sections: Sequence[Section]) -> list[tuple[str, ...]]:
     """A row for each entry; the first one of a section has its title."""
-    return [
-        (title, *_cells(entry))
-        for section in sections
-        for title, entry in zip([section.title, *[""] * len(section.entries)], section.entries, strict=False)
-    ]
+    return [(title, *_cells(entry)) for section in sections for title, entry in _titled(section, section.entries)]
+
+
+def _titled(section: Section, parts: Sequence[T]) -> list[tuple[str, T]]:
+    """Parts of a section, the first one with its title."""
+    return [("" if number else section.title, part) for number, part in enumerate(parts)]
 
 
 def _cells(entry: Entry) -> tuple[str, ...]:
@@ -178,8 +181,8 @@ def full(machine: dict[str, Any], sections: Sequence[Section]) -> list[str]:
         "| --- | --- | ---: | --- |",
     ]
     for section in sections:
-        for claim in section.claims:
-            lines.append(f"| {section.title} | {claim.what} | {number(claim.value)} | {_goal(claim)} |")
+        for title, claim in _titled(section, section.claims):
+            lines.append(f"| {title} | {claim.what} | {number(claim.value)} | {_goal(claim)} |")
     lines += [
         "",
         "## Times and memory",
@@ -203,9 +206,15 @@ def _machine(machine: dict[str, Any]) -> str:
 
 
 def _made(sections: Sequence[Section]) -> list[str]:
-    """A line for each date, commit and command with which sections were made."""
-    made = {(str(m.get("date")), str(m.get("commit")), str(m.get("command"))) for m in (each.made for each in sections)}
-    return [f"- {date}, commit {commit}: `{command}`" for date, commit, command in sorted(made)]
+    """A line for each date, commit and command with which sections were made, and the beginnings of their names."""
+    made: dict[tuple[str, ...], list[str]] = {}
+    for section in sections:
+        how = tuple(str(section.made.get(name)) for name in ("date", "commit", "command"))
+        made.setdefault(how, []).append(section.name.partition("/")[0])
+    return [
+        f"- {date}, commit {commit}: `{command}` ({', '.join(dict.fromkeys(names))})"
+        for (date, commit, command), names in sorted(made.items())
+    ]
 
 
 def insert(readme: str, lines: Sequence[str]) -> str | None:

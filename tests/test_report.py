@@ -98,6 +98,18 @@ def test_the_readme_says_which_texts_were_seen_before(stored):
     assert "transformers" in README["transformers"]
 
 
+def test_the_report_says_which_sections_a_command_made_and_each_title_once(stored):
+    machine, sections = stored
+    sections[2].made = {"date": "2026-01-02", "commit": "abd", "command": "pytest -k training"}
+    sections[0].claims *= 2
+    lines = report.full(machine, sections)
+    assert "- 2026-01-01, commit abc: `pytest` (one_thread)" in lines
+    assert "- 2026-01-02, commit abd: `pytest -k training` (training)" in lines
+    first, second = (line for line in lines if "times as fast as g | 5 |" in line)
+    assert first.startswith("| encode one_thread/gpt2/books_en/gigatoken | times")
+    assert second.startswith("|  | times")
+
+
 def test_all_is_written(tmp_path, stored):
     pytest.importorskip("matplotlib")
     readme = tmp_path / "README.md"
