@@ -180,7 +180,7 @@ def encode_table(
     check_collected(table, "table")
     whole = pa.table(table)
     # A table without rows has no batch, but its result must have the column, too.
-    empty = pa.RecordBatch.from_arrays([pa.array([], each.type) for each in whole.schema], schema=whole.schema)
+    empty = pa.RecordBatch.from_arrays([pa.nulls(0, each.type) for each in whole.schema], schema=whole.schema)
     batches = whole.to_batches() or [empty]
     return pa.Table.from_batches(
         encode_batches(batches, tokenizer=tokenizer, field=field, to=to, id_type=id_type, allowed_special=allowed_special)

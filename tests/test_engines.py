@@ -308,6 +308,22 @@ def test_no_rows_give_no_counts_and_no_ids(table):
     assert list(arrow_functions.count_batches(iter([]))) == []
 
 
+@pytest.mark.parametrize("n_rows", [0, 2])
+def test_other_columns_may_have_any_type(n_rows):
+    """As a Categorical of Polars; of some types pyarrow makes no array of Python values."""
+    kinds = pa.array([0, 0], pa.uint32())
+    others = {
+        "category": pa.DictionaryArray.from_arrays(kinds, pa.array(["a"], pa.string_view())),
+        "union": pa.UnionArray.from_dense(pa.array([0, 0], pa.int8()), pa.array([0, 1], pa.int32()), [kinds]),
+    }
+    table = pa.table({"text": ["the cat", "the"], **others}).slice(0, n_rows)
+    tok = nbbpe.train(iter(["the cat"]), 258)
+    found = arrow_functions.encode_table(table, tokenizer=tok)
+    assert found.schema.names == ["text", "category", "union", "ids"]
+    assert found.drop_columns(["ids"]).equals(table)
+    assert found.num_rows == n_rows
+
+
 def test_an_id_column_takes_the_place_of_one_of_its_name_and_the_type_that_is_wanted(table):
     tok = trained(table)
     found = arrow_functions.encode_table(table, tokenizer=tok, to="id", id_type=pa.int32())
