@@ -29,10 +29,10 @@ N_PARITY = 8000
 HELD_OUT = 2_000_000  # characters, at the end
 
 
-def documents_of(path: str, megabytes: float) -> list[str]:
-    """Documents from the start of a text."""
+def documents_of(path: str, megabytes: float | None) -> list[str]:
+    """Documents from the start of a text, or all of them."""
     with open(path, "rb") as file:
-        text = file.read(int(megabytes * 1e6))
+        text = file.read() if megabytes is None else file.read(int(megabytes * 1e6))
     return text.decode(errors="ignore").split(SPECIAL)
 
 
@@ -110,7 +110,7 @@ WAYS = {
 }
 
 
-def measure(way: str, path: str, megabytes: float) -> None:
+def measure(way: str, path: str, megabytes: float | None) -> None:
     """Run one way, and print its figures as JSON."""
     run = globals()[way]
     documents = [document for document in documents_of(path, megabytes) if document]
@@ -132,12 +132,13 @@ def measure(way: str, path: str, megabytes: float) -> None:
     print(json.dumps(figures))
 
 
-def compare(what: str, path: str, megabytes: float, n_rounds: int) -> None:
+def compare(what: str, path: str, megabytes: float | None, n_rounds: int) -> None:
     """Run all ways in turns, and print the median of each figure."""
+    part = [] if megabytes is None else [str(megabytes)]
     found: dict[str, list[dict[str, float]]] = {}
     for _ in range(n_rounds):
         for way in WAYS[what]:
-            command = [sys.executable, __file__, what, path, str(megabytes), "--way", way.__name__]
+            command = [sys.executable, __file__, what, path, *part, "--way", way.__name__]
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             found.setdefault(way.__name__, []).append(json.loads(done.stdout.splitlines()[-1]))
     for name, rounds in found.items():
@@ -149,7 +150,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=WAYS)
     parser.add_argument("text")
-    parser.add_argument("megabytes", type=float, nargs="?", default=1e6, help="from the start of the text (all of it)")
+    parser.add_argument("megabytes", type=float, nargs="?", help="from the start of the text (all of it)")
     parser.add_argument("--rounds", type=int, default=3, help="(%(default)s)")
     parser.add_argument("--way", help=argparse.SUPPRESS)
     options = parser.parse_args()

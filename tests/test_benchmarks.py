@@ -64,6 +64,12 @@ def test_authors_shows_why_a_way_failed(tmp_path):
     assert "missing.txt" in done.stderr
 
 
+def test_authors_reads_all_of_a_text_where_no_size_is_given(tmp_path):
+    (tmp_path / "text.txt").write_text("the cat<|endoftext|>" * 3)
+    done = run_script("authors.py", "parity", tmp_path / "text.txt", "--way", "parity_by_nbbpe")
+    assert '"most_tokens": ' in done.stdout, done.stderr
+
+
 def test_shaping_leaves_no_files(tmp_path):
     (tmp_path / "empty.txt").touch()
     done = run_script("shaping.py", tmp_path / "empty.txt", TMPDIR=str(tmp_path))
