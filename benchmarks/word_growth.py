@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-import tracemalloc
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ import numpy as np
 
 import nbbpe
 from benchmarks.corpora import text_folder
+from benchmarks.peak_memory import PeakMemory
 from benchmarks.synthetic_words import make_words
 from nbbpe.counting.counters import WordRules
 from nbbpe.counting.parallel_counting import count_files
@@ -44,7 +44,7 @@ TB = 10**12
 TOTAL = 10 * TB
 READING = 1e9  # bytes a second that a machine reads or sends; assumed, not measured
 ROW = 8 + 8  # bytes of a count, and of the offset of its word, in a table of counts
-N_WORDS = (100_000, 400_000)  # numbers of words for which the memory of the merge loop is measured
+N_WORDS = (250_000, 1_000_000)  # numbers of words for which memory and time of the merge loop are measured
 VOCAB_SIZE = 32_000
 
 
@@ -128,6 +128,15 @@ def best(work, n: int = 5) -> float:
     return min(seconds)
 
 
+def merge_memory(words: WordCounts) -> float:
+    """Bytes of memory for each byte of distinct words, while merges are learned from them."""
+    with PeakMemory(interval=0.005) as before:
+        pass
+    with PeakMemory(interval=0.005) as during:  # not tracemalloc, which does not see what large pages hold
+        learn_merges(words, VOCAB_SIZE)
+    return (during.peak_bytes - before.peak_bytes) / int(words.starts[-1])
+
+
 def rates(folder: Path) -> Rates:
     """The rates, measured on English books, and on synthetic words for the merge loop."""
     path = text_folder() / "books_en.txt"
@@ -143,10 +152,7 @@ def rates(folder: Path) -> Rates:
     per_byte, seconds = [], []
     for n_words in N_WORDS:
         words = WordCounts(*make_words(n_words))
-        tracemalloc.start()
-        learn_merges(words, VOCAB_SIZE)
-        per_byte.append(tracemalloc.get_traced_memory()[1] / int(words.starts[-1]))
-        tracemalloc.stop()
+        per_byte.append(merge_memory(words))
         seconds.append(best(lambda words=words: learn_merges(words, VOCAB_SIZE), 2) / int(words.starts[-1]))
     return Rates(
         len(data) / best(lambda: count(data)),

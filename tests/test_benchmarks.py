@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -75,3 +76,18 @@ def test_shaping_leaves_no_files(tmp_path):
     done = run_script("shaping.py", tmp_path / "empty.txt", TMPDIR=str(tmp_path))
     assert "no text to train on" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["empty.txt"]
+
+
+MEMORY = """
+from benchmarks.synthetic_words import make_words
+from benchmarks.word_growth import WordCounts, merge_memory
+
+merge_memory(WordCounts(*make_words(1000)))
+print(merge_memory(WordCounts(*make_words(250_000))))
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
+def test_the_memory_of_the_merge_loop_has_large_pages():
+    """The cells alone are four bytes for each byte of a word, and the lists of occurrences as many."""
+    assert 8 < float(processes.run(MEMORY)) < 40
