@@ -96,8 +96,8 @@ def _scratch(table: pair_table.PairTable, found: NDArray[np.int64]) -> NDArray[n
 def n_bytes_needed(n_words: int, n_bytes: int, n_tokens: int) -> int:
     """The memory that `learn_merges` takes for words of so many bytes, theirs included: an estimate, mostly from above.
 
-    Most texts need 0.4 to 0.85 times this sum, and a quarter is added. Of texts with many pairs, whose table grows beyond
-    its first room, Chinese with 100,000 tokens needed 1.32 times the sum, and random words up to 1.42 times.
+    Most texts need 0.5 to 0.8 times this sum, and a quarter is added. Of texts with many pairs, whose table grows beyond
+    its first room, 4 MB of Chinese words with 100,000 tokens needed 1.24 times the sum, and random words up to 1.76 times.
     """
     words = n_bytes + 16 * n_words  # text; starts and counts
     cells = 4 * linked_words.n_cells(n_words, n_bytes)
