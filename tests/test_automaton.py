@@ -24,7 +24,7 @@ from effort import examples, mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
-from test_scan import marked, rules_of
+from test_boundaries import marked, rules_of
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK, address_of

@@ -18,7 +18,7 @@ from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from test_automaton import PATTERNS, ends_by_kernel, for_named_patterns, pattern_of, to_bytes
-from test_scan import marked
+from test_boundaries import marked
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK

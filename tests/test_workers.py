@@ -482,7 +482,7 @@ def test_ctrl_c_beside_a_job_of_this_process_leaves_nobody(error):
 INTERRUPTED_FORK = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[1])
-from test_parallel import Adder, run_jobs
+from test_workers import Adder, run_jobs
 os.dup2(1, 2)
 def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
@@ -530,7 +530,7 @@ def test_a_worker_that_dies_is_an_error_that_says_how():
 IGNORES_CHILDREN = """
 import multiprocessing, os, signal, sys
 sys.path.insert(0, sys.argv[1])
-from test_parallel import Adder, WorkerError, run_jobs
+from test_workers import Adder, WorkerError, run_jobs
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 try:
     list(run_jobs(Adder, [1, "die", 2], 2))
@@ -554,7 +554,7 @@ IMPORTED_BY_WORKERS = """
 import sys
 sys.platform = "darwin"
 sys.path.insert(0, sys.argv[1])
-from test_parallel import Adder, WorkerError, run_jobs
+from test_workers import Adder, WorkerError, run_jobs
 try:
     list(run_jobs(Adder, [1, 2], 2))
 except WorkerError as error:
@@ -614,7 +614,7 @@ ORPHANS = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 from nbbpe.system.workers import run_jobs
-from test_parallel import Adder
+from test_workers import Adder
 results = run_jobs(Adder, ["pid"] * 1000, 2)
 pids = set()
 while len(pids) < 2:

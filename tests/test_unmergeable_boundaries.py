@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from effort import examples, mostly_slow
 from numba import njit
+from test_boundaries import classer
 from test_encode import BYTES, expected
-from test_scan import classer
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK, address_of

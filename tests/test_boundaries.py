@@ -182,12 +182,12 @@ def test_boundaries_of_any_bytes_are_the_tables(data, n):
 MARKED = """
 import hashlib, sys
 sys.path.insert(0, sys.argv[1])
-import test_scan, texts
+import test_boundaries, texts
 from nbbpe.kernels.pieces import pattern_tables
 from nbbpe.kernels.machine.intrinsics_look_up import FORM
 from nbbpe.text.pattern import NAMED
 data = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x20000)])).encode() + texts.SAMPLE.encode() + bytes(range(256)) * 9
-found = [test_scan.marked(b"x" * n + data, pattern) for n in (0, 1, 2, 31) for pattern in NAMED.values()]
+found = [test_boundaries.marked(b"x" * n + data, pattern) for n in (0, 1, 2, 31) for pattern in NAMED.values()]
 print(FORM, hashlib.sha256(str(found).encode()).hexdigest())
 """
 

@@ -20,8 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.idfiles import block_writer, division
-from nbbpe.idfiles import writer as tokenfile
+from nbbpe.idfiles import block_writer, division, writer
 from nbbpe.sources import find_inputs
 from nbbpe.system import scratch
 from nbbpe.text.pattern import NAMED
@@ -502,9 +501,9 @@ def test_ctrl_c_stops_at_once_and_leaves_nothing(small, source, out, tmp_path, p
 @given(st.integers(0, 10**12))
 def test_the_header_of_an_npy_file_is_of_one_length_and_says_the_number(n_ids):
     for dtype in np.dtype(np.uint16), np.dtype(np.uint32):
-        header = tokenfile._npy_header(dtype, n_ids)
+        header = writer._npy_header(dtype, n_ids)
         assert len(header) % 64 == 0
-        assert len(header) == tokenfile._NPY_HEADER
+        assert len(header) == writer._NPY_HEADER
         assert f"'shape': ({n_ids},)".encode() in header
 
 

@@ -14,8 +14,8 @@ from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
+from test_boundaries import expected, expected_of_three
 from test_piece_table import assert_holds, filled, find, insert
-from test_scan import expected, expected_of_three
 
 from nbbpe.kernels.machine.intrinsics import BLOCK, LINE, address_of, write_homes, write_i64
 from nbbpe.kernels.pieces import piece_table
@@ -154,10 +154,10 @@ def test_homes_of_keys_are_found_together_as_one_by_one_and_by_the_twin():
 ENDS = """
 import hashlib, sys
 sys.path.insert(0, sys.argv[1])
-import test_batch, texts
+import test_piece_batch, texts
 from nbbpe.kernels.machine.intrinsics_look_up import FORM
 data = texts.SAMPLE.encode() * 3 + b"a b." * 99 + bytes(range(256)) + b"x" * 200
-found = [test_batch.piece_ends(data, [(100, 107), (300, 301)], name=name) for name in ("gpt2", "o200k")]
+found = [test_piece_batch.piece_ends(data, [(100, 107), (300, 301)], name=name) for name in ("gpt2", "o200k")]
 print(FORM, hashlib.sha256(str(found).encode()).hexdigest())
 """
 
