@@ -10,12 +10,10 @@ import naive
 import numpy as np
 import pytest
 import regex
-import test_automaton
+from automata import ALPHABET, LEAVES, automaton_of, ends_by_kernel, for_named_patterns, larger, pattern_of, to_bytes
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from test_automaton import automaton_of, ends_by_kernel, for_named_patterns, pattern_of, to_bytes
-from test_pattern_limits import LEAVES, larger
 
 from nbbpe.kernels.pieces import pattern_tables as layout
 from nbbpe.text.automaton import MOST_STATES, Automaton, compile_automaton
@@ -109,7 +107,7 @@ def test_words_of_any_regex_are_its_matches(pattern, source):
             for _ in range(20):
                 word = naive.random_ascii_word(source, [c for c in leads if not c.isalpha()], words.least, words.any_case)
                 end = source.choice(ends)
-                rest = source.choice(test_automaton.ALPHABET) if end else ""
+                rest = source.choice(ALPHABET) if end else ""
                 assert regex.compile(each).match(word + end + rest).group() == word
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import random
-from collections.abc import Callable
 from pathlib import Path
 
-import naive
 import numpy as np
 import processes
 import pytest
 import regex
 import texts
+from boundary_rules import cuts_by_pairs, cuts_by_triples, marked
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,10 +19,8 @@ from hypothesis import strategies as st
 from nbbpe.kernels.machine.intrinsics import BLOCK, PADDING
 from nbbpe.kernels.machine.intrinsics_look_up import FORM
 from nbbpe.kernels.pieces import pattern_tables
-from nbbpe.kernels.pieces.boundaries import mark_cuts, new_classes
 from nbbpe.text.code_points import CLASSES, character_classes
 from nbbpe.text.pattern import NAMED, Pattern
-from nbbpe.text.utf8 import padded
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")
 
@@ -32,59 +28,12 @@ NAMES = list(NAMED)
 ALIGNMENTS = range(BLOCK + 7)
 
 
-def marked(data: bytes, pattern: Pattern) -> list[int]:
-    """The offsets that mark_cuts marks."""
-    is_cut = np.zeros(len(data), dtype=np.uint8)
-    mark_cuts(padded(data), len(data), pattern.tables, new_classes(), is_cut)
-    return np.flatnonzero(is_cut).tolist()
-
-
 def class_letter(character: str) -> str:
     return CLASSES[character_classes()[ord(character)]]
 
 
-@functools.cache
-def rules_of(pattern: Pattern) -> tuple[list, list]:
-    """What the rules in a pattern's tables say of two, and of three classes side by side."""
-    tables = pattern.tables.view(np.uint8)
-    n_classes = int(tables[:256].view(np.int64)[pattern_tables.N_CLASSES])
-    of_classes = tables[pattern_tables.CLASS_RULES : pattern_tables.ASCII_KINDS].reshape(-1, 64)[:, :n_classes]
-    first, second, third, before, after = of_classes
-    pair_rules = int(tables[:256].view(np.int64)[pattern_tables.PAIR_RULES])
-    pairs = (first[:, None] & second & pair_rules | before[:, None] & after) != 0
-    triples = first[:, None, None] & second[:, None] & third != 0
-    return pairs.tolist(), triples.tolist()
-
-
-@functools.cache
-def classer(pattern: Pattern) -> Callable[[str], int]:
-    """What gives the class of a character in a pattern's tables; of a lone surrogate that of undecodable bytes."""
-    tables = pattern.tables.view(np.uint8)
-    numbers = tables[:256].view(np.int64)
-    page_of = tables[pattern_tables.PAGE_OF : pattern_tables.FIXED_BYTES].view(np.uint16)
-    pages = tables[numbers[pattern_tables.PAGES_AT] :].reshape(-1)
-
-    def class_of(character: str) -> int:
-        code = ord(character)
-        if 0xD800 <= code < 0xE000:
-            return int(numbers[pattern_tables.UNDECODABLE])
-        return int(pages[int(page_of[code >> 8]) << 8 | code & 255])
-
-    return functools.cache(class_of)
-
-
-def expected(data: bytes, pattern: Pattern) -> list[int]:
-    """The offsets where rules for two see a boundary."""
-    return naive.cuts(data, classer(pattern), rules_of(pattern)[0])
-
-
-def expected_of_three(data: bytes, pattern: Pattern) -> list[int]:
-    """The offsets where rules for three see a boundary in whole blocks."""
-    return naive.cuts_of_three(data, classer(pattern), rules_of(pattern)[1])
-
-
 def expected_marks(data: bytes, pattern: Pattern) -> list[int]:
-    return sorted({*expected(data, pattern), *expected_of_three(data, pattern)})
+    return sorted({*cuts_by_pairs(data, pattern), *cuts_by_triples(data, pattern)})
 
 
 def test_every_code_point_has_the_class_that_regex_gives_it():
@@ -130,7 +79,7 @@ def test_rules_that_need_a_character_outside_ascii_hold_across_blocks():
 @pytest.mark.parametrize("character", "éβ中𐐀")
 def test_the_rest_of_a_character_is_not_a_third_one(character):
     pattern = Pattern(None, r"\p{P}\p{L}(?!\p{L})|\p{P}|\p{L}+|\s")  # "!a" is cut before a letter only
-    assert 1 in expected_of_three(b"!ab" + bytes(BLOCK), pattern)
+    assert 1 in cuts_by_triples(b"!ab" + bytes(BLOCK), pattern)
     for n in ALIGNMENTS:
         data = ("x" * n + f"!{character} !{character}{character} !x{character}" + " y" * BLOCK).encode()
         assert marked(data, pattern) == expected_marks(data, pattern), n
@@ -182,12 +131,12 @@ def test_boundaries_of_any_bytes_are_the_tables(data, n):
 MARKED = """
 import hashlib, sys
 sys.path.insert(0, sys.argv[1])
-import test_boundaries, texts
+import boundary_rules, texts
 from nbbpe.kernels.pieces import pattern_tables
 from nbbpe.kernels.machine.intrinsics_look_up import FORM
 from nbbpe.text.pattern import NAMED
 data = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x20000)])).encode() + texts.SAMPLE.encode() + bytes(range(256)) * 9
-found = [test_boundaries.marked(b"x" * n + data, pattern) for n in (0, 1, 2, 31) for pattern in NAMED.values()]
+found = [boundary_rules.marked(b"x" * n + data, pattern) for n in (0, 1, 2, 31) for pattern in NAMED.values()]
 print(FORM, hashlib.sha256(str(found).encode()).hexdigest())
 """
 

@@ -10,9 +10,9 @@ import naive
 import numpy as np
 import pytest
 import regex
+from automata import ALPHABET, automaton_of, random_part, tables_of, to_bytes, to_states
 from effort import examples
 from numba import njit
-from test_automaton import ALPHABET, automaton_of, random_part, tables_of, to_bytes, to_states
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import address_of

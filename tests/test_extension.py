@@ -16,7 +16,7 @@ import texts
 from effort import mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
-from test_merging import check_structures
+from training_structures import check_structures
 
 import nbbpe
 from nbbpe.counting.word_counts import words_from_dict

@@ -7,7 +7,6 @@ import importlib.util
 import io
 import json
 import pickle
-import random
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import texts
 from effort import examples, mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
+from texts import HARD, random_texts, real_texts
 
 import nbbpe
 from nbbpe.encoding import prepared_encoder
@@ -27,69 +27,6 @@ from nbbpe.text.preparation import last_cut
 from nbbpe.text.windows import Window, concatenated
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
-
-FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]
-HARD = [
-    *("", " ", "  ", "\n", "   \n  \t x", "a", " a", "a ", "<mask>", " <mask> ", "a<mask>b", "x  <mask>  y <mask><mask>"),
-    *("<s>", "<s> <s>", "  <s>x", "word<w>word", "word <w> word", "<w>", " <w>.", "<w>_", "é<w>", "<w>\u0301"),
-    *(
-        "<r>   x",
-        "<r> <mask> <r>\n\n<mask>",
-        "<r>  <s>",
-        "e\u0301 E\u0301 É ﬁ ＡＢＣ ½ ² ³4 5² 12345678",
-        "ΑΣ ΣΑΣ Σ ΌΣ. İI",
-    ),
-    *("    def f(x):\n        return x\n\n\n", "a" + " " * 70 + "b", "\u3000\u2028\xa0 <mask>\u3000"),
-    *("don't stop—now… “ok”?! $5+3=8 `x`", "Covid", " Covid.", "foo  bar"),
-    *(
-        "covid COVID Covid covids",
-        "<b≯x",
-        "foo bar",
-        "FOO BAR foo  bar",
-        "x<S>y",
-        "Ａ<s>Ｂ",
-        "日本語、テスト。한국어",
-        "\x00\x1c\x85",
-    ),
-]
-
-
-def real_texts(shared: Path, n_bytes: int = 5000) -> list[str]:
-    found = []
-    for name in FILES:
-        data = (shared / "text" / f"{name}.txt").read_bytes()
-        middle = max(len(data) // 2, 0)
-        found.append(data[middle : middle + n_bytes].decode(errors="ignore"))
-    return found
-
-
-def random_texts(seed: int, n: int = 150) -> list[str]:
-    """Texts of what matters to these families, in any order."""
-    chance = random.Random(seed)
-    pieces = ["<mask>", "<s>", "<w>", "<r>", "covid", "foo bar", " ", "  ", "\n", "\t", "\u3000", "a", "b", "The", "é", "_"]
-    pieces += [
-        "Σ",
-        "İ",
-        "１",
-        "²",
-        "12",
-        "345",
-        "!",
-        "。",
-        "中",
-        "´",
-        "\u0338",
-        "<",
-        "▁",
-        "'s",
-        "x",
-        "  ",
-        "ﬁ",
-        "\xa0",
-        ".",
-    ]
-    pieces += ["e\u0301", "5", "Covid", "<b>"]
-    return ["".join(chance.choices(pieces, k=chance.randint(1, 14))) for _ in range(n)]
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import texts
-from test_families import HARD
+from texts import HARD
 
 import nbbpe
 from nbbpe.formats import for_transformers

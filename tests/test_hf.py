@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 import texts
 from test_docstrings import run
-from test_families import HARD
+from texts import HARD
 
 import nbbpe
 from nbbpe.formats.dialects import translated

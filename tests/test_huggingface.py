@@ -24,7 +24,6 @@ from nbbpe.text.pattern import NAMED
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
 
-FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]
 SLICE = 30_000
 VOCABS = ["gpt2", "cl100k_base", "o200k_base"]
 LLAMA3 = NAMED["llama3"].regex
@@ -41,7 +40,7 @@ DEEPSEEK = [
 def slices(shared: Path) -> list[str]:
     """A slice of every file, from its middle where it is large."""
     found = []
-    for name in FILES:
+    for name in texts.FILES:
         data = (shared / "text" / f"{name}.txt").read_bytes()
         middle = max(len(data) // 2 - SLICE // 2, 0)
         found.append(data[middle : middle + SLICE].decode(errors="ignore"))

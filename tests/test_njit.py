@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import regex
 import texts
-from test_families import HARD
+from texts import HARD
 
 import nbbpe
 import nbbpe.njit

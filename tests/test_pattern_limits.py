@@ -12,13 +12,24 @@ import processes
 import pytest
 import real_patterns
 import regex
-import test_automaton
 import texts
+from automata import (
+    ALPHABET,
+    LEAVES,
+    PATTERNS,
+    characters_of_classes,
+    ends_by_kernel,
+    for_named_patterns,
+    larger,
+    pattern_of,
+    random_strings,
+    to_bytes,
+    to_tree,
+)
+from boundary_rules import marked
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from test_automaton import PATTERNS, ends_by_kernel, for_named_patterns, pattern_of, to_bytes
-from test_boundaries import marked
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK
@@ -38,7 +49,7 @@ def test_a_text_is_split_alike_wherever_blocks_begin(regexes):
     """Every place of a text comes to lie before and after the edge of a block, and nothing changes."""
     pattern = pattern_of(regexes)
     source = random.Random(13)
-    strings = source.sample(test_automaton.random_strings(regexes, 400), examples(2, 20))
+    strings = source.sample(random_strings(regexes, 400), examples(2, 20))
     for text in [*strings, "It's 12\udcff  \n\n中a字\u0301X1"]:
         data = to_bytes(text)
         for shift in range(BLOCK + 3):
@@ -55,7 +66,7 @@ def test_boundaries_hold_at_millions_of_places():
     for regexes in PATTERNS.values():
         pattern = pattern_of(regexes)
         source = random.Random(14)
-        samples = test_automaton.characters_of_classes(regexes)
+        samples = characters_of_classes(regexes)
         for _ in range(examples(1, 2)):
             text = "".join(source.choice(source.choice(samples)) for _ in range(examples(9_000, 40_000)))
             data = to_bytes(text)
@@ -69,23 +80,11 @@ def test_boundaries_hold_at_millions_of_places():
 
 # Random regexes
 
-LEAVES = st.sampled_from(test_automaton.SETS)
-
 
 SLOW_TO_EXPLODE = pytest.param(r"(?:a?){900}b|.", marks=pytest.mark.slow)
 
 
-def larger(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    """Regexes made of smaller ones."""
-    repeated = st.builds("(?:{}){}".format, parts, st.sampled_from(test_automaton.REPEATS))
-    possessive = st.builds("{}{}".format, LEAVES, st.sampled_from(test_automaton.POSSESSIVE))
-    looking = st.builds("{}{}".format, parts, st.sampled_from(test_automaton.LOOKS))
-    return st.one_of(st.builds("{}{}".format, parts, parts), st.builds("(?:{}|{})".format, parts, parts), repeated) | (
-        possessive | looking
-    )
-
-
-@given(pattern=st.recursive(LEAVES, larger, max_leaves=6), text=st.text(test_automaton.ALPHABET, max_size=12))
+@given(pattern=st.recursive(LEAVES, larger, max_leaves=6), text=st.text(ALPHABET, max_size=12))
 def test_any_regex_splits_as_regex_does(pattern, text):
     try:
         automaton = compile_automaton(parse(pattern))
@@ -93,7 +92,7 @@ def test_any_regex_splits_as_regex_does(pattern, text):
         return
     wanted = [part.decode() for part in naive.split(text.encode(), regex.compile(pattern))]
     assert split(automaton, text) == wanted
-    assert naive.split_by_tree(test_automaton.to_tree(parse(pattern)), text) == wanted
+    assert naive.split_by_tree(to_tree(parse(pattern)), text) == wanted
 
 
 # Patterns that take long

@@ -6,12 +6,12 @@ import itertools
 import pickle
 import random
 
+import automata
 import naive
 import numpy as np
 import pytest
 import real_patterns
 import regex
-import test_automaton
 import texts
 from effort import mostly_slow
 from hypothesis import given
@@ -88,7 +88,7 @@ def split_by_regex(data: bytes, pattern: Pattern) -> list[bytes]:
 
 
 def assert_splits(pieces: list[str], pattern: Pattern) -> None:
-    test_automaton.assert_splits(pieces, tuple(pattern.regexes))
+    automata.assert_splits(pieces, tuple(pattern.regexes))
 
 
 @pytest.mark.parametrize("name", mostly_slow(NAMES, usual=["gpt2", "o200k"]))
@@ -164,10 +164,7 @@ def pretokens_by_pieces(data: bytes, pattern: Pattern) -> list[bytes]:
     return out
 
 
-FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]
-
-
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", texts.FILES)
 @pytest.mark.parametrize("name", mostly_slow(NAMES, usual=["gpt2", "o200k"]))
 def test_pretokens_by_pieces_are_the_regexes_on_real_text(shared, file, name):
     data = (shared / "text" / f"{file}.txt").read_bytes()

@@ -20,12 +20,11 @@ from nbbpe.words.corpus import Corpus
 from nbbpe.words.counting_options import check_counting_options
 from nbbpe.words.finding import find_supply
 
-FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]
 VOCAB_SIZE = 2000
 SLICE = 1_000_000
 
 
-@pytest.fixture(params=mostly_slow(FILES, usual=["books_en", "cjk", "code_rails"]))
+@pytest.fixture(params=mostly_slow(texts.FILES, usual=["books_en", "cjk", "code_rails"]))
 def documents(request, shared) -> list[str]:
     """The documents of a slice of a file, from its middle where it is large."""
     data = (shared / "text" / f"{request.param}.txt").read_bytes()
@@ -103,7 +102,7 @@ def encoding(shared):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", texts.FILES)
 def test_ids_are_tiktokens_on_real_text(shared, gpt2, encoding, file):
     data = (shared / "text" / f"{file}.txt").read_bytes()
     data = data[: examples(500_000, len(data))].decode(errors="ignore").encode()

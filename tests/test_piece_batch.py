@@ -10,12 +10,12 @@ import naive
 import numpy as np
 import processes
 import pytest
+from boundary_rules import cuts_by_pairs, cuts_by_triples
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
-from test_boundaries import expected, expected_of_three
-from test_piece_table import assert_holds, filled, find, insert
+from piece_tables import assert_holds, filled, find, insert
 
 from nbbpe.kernels.machine.intrinsics import BLOCK, LINE, address_of, write_homes, write_i64
 from nbbpe.kernels.pieces import piece_table
@@ -87,7 +87,7 @@ def expected_ends(data: bytes, breaks: list[tuple[int, int]], start: int = 0, na
     """The same by cutting the text at the breaks, and what is between them at its own boundaries."""
     edges = {len(data)}
     # Rules for three are looked at only in blocks without a break.
-    of_three = [start + cut for cut in expected_of_three(data[start:], NAMED[name])]
+    of_three = [start + cut for cut in cuts_by_triples(data[start:], NAMED[name])]
     for block in range(start, len(data) - BLOCK + 1, BLOCK):
         if not any(end > start and end >= block and first < block + BLOCK for first, end in breaks):
             edges |= {cut for cut in of_three if block <= cut < block + BLOCK}
@@ -95,7 +95,7 @@ def expected_ends(data: bytes, breaks: list[tuple[int, int]], start: int = 0, na
     for first, end in [*breaks, (len(data), len(data))]:
         if first < start:
             continue
-        edges |= {done + cut for cut in expected(data[done:first], NAMED[name])} | {first, end}
+        edges |= {done + cut for cut in cuts_by_pairs(data[done:first], NAMED[name])} | {first, end}
         done = end
     return sorted(edge for edge in edges if edge > start)
 
@@ -257,7 +257,7 @@ def test_pieces_are_split_by_themselves_as_they_are_together(name):
         edges = piece_ends(data, [], name=name)
         parts = [split(data[first:end]) for first, end in itertools.pairwise([0, *edges])]
         assert list(itertools.chain.from_iterable(parts)) == whole, data
-        n_cut += len(set(edges) - set(expected(data, NAMED[name]))) - 1
+        n_cut += len(set(edges) - set(cuts_by_pairs(data, NAMED[name]))) - 1
     # The first regex of deepseek-coder and that of bloom leave nothing that a third character could tell.
     assert n_cut > examples(30, 100) or name in ("deepseek-coder", "bloom")
 

@@ -8,7 +8,7 @@ import naive
 import numpy as np
 import pytest
 import texts
-from test_families import HARD
+from texts import HARD
 
 import nbbpe
 from nbbpe.encoding import pretoken_numbers

@@ -10,8 +10,8 @@ from pathlib import Path
 import processes
 import pytest
 import real_patterns
-import test_automaton
 import texts
+from automata import random_automata, random_strings
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +27,6 @@ from nbbpe.text.pattern import Pattern, get_pattern, splits_by_regex
 from nbbpe.text.pattern_tables import has_stable_pretokens
 from nbbpe.text.utf8 import to_bytes
 
-FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]
 SPECIALS = [texts.SPECIAL, "<|pad|>", "<|"]
 PATTERNS = {
     "gpt2": "gpt2",
@@ -86,7 +85,7 @@ def test_merges_are_the_same(pattern, tmp_path):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("pattern", ["gpt2", "deepseek3", "kimi-k2"])
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", texts.FILES)
 def test_the_words_of_real_text_are_the_same(shared, file, pattern, tmp_path):
     path = tmp_path / f"{file}.txt"
     path.write_bytes(beginning_of(shared / "text" / path.name))
@@ -164,7 +163,7 @@ def vocabulary(request, shared):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", texts.FILES)
 def test_the_ids_of_real_text_are_the_same(shared, file, vocabulary):
     compiled, by_regex = vocabulary
     text = beginning_of(shared / "text" / f"{file}.txt")
@@ -268,11 +267,11 @@ def test_pretokens_that_are_said_to_be_stable_are():
         if not has_stable_pretokens(pattern.automata):
             continue
         n_stable += 1
-        for text in test_automaton.random_strings(tuple(pattern.regexes), examples(60, 1000)):
+        for text in random_strings(tuple(pattern.regexes), examples(60, 1000)):
             for pretoken in pattern.split(text):
                 assert pattern.split(pretoken) == [pretoken], (pattern, text)
     assert n_stable > 30
-    for regex, automaton in test_automaton.random_automata(12, examples(100, 300)):
+    for regex, automaton in random_automata(12, examples(100, 300)):
         if has_stable_pretokens([automaton]):
             n_stable += 1
             for text in itertools.product("ab1 \n", repeat=4):

@@ -10,7 +10,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
-from test_families import HARD, random_texts, real_texts
+from texts import HARD, random_texts, real_texts
 
 import nbbpe
 

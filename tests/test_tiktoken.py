@@ -23,7 +23,6 @@ import nbbpe
 from nbbpe.text.pattern import NAMED, get_pattern
 
 BYTES = [bytes([byte]) for byte in range(256)]
-FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]
 NAMES = {"r50k_base": "gpt2", "cl100k_base": "cl100k", "o200k_base": "o200k"}
 SLICE = 1_500_000
 WORDS = r"\w+|\W"
@@ -68,7 +67,7 @@ def assert_same(both: Both, strings: list[str]) -> None:
 # Its own encodings
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", texts.FILES)
 def test_ids_are_tiktokens_on_real_text(shared, both, file):
     data = (shared / "text" / f"{file}.txt").read_bytes()
     middle = max(len(data) // 2 - SLICE // 2, 0)

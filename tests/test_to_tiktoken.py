@@ -16,7 +16,6 @@ from nbbpe.text.pattern import NAMED
 
 tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")
 
-FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]
 SLICE = 200_000
 BYTES = {i: bytes([i]) for i in range(256)}
 
@@ -42,7 +41,7 @@ def test_gpt2s_own_files_give_tiktokens_rank_file(shared, gpt2, tmp_path):
     assert nbbpe.Tokenizer.from_tiktoken(tmp_path / "ranks") == gpt2
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", texts.FILES)
 def test_ids_on_real_text_are_the_same(shared, gpt2_there, file):
     ours, theirs = gpt2_there
     data = (shared / "text" / f"{file}.txt").read_bytes()

@@ -9,9 +9,9 @@ import random
 import naive
 import numpy as np
 import pytest
+from boundary_rules import classer
 from effort import examples, mostly_slow
 from numba import njit
-from test_boundaries import classer
 from test_encode import BYTES, expected
 
 import nbbpe

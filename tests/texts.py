@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import random
+from pathlib import Path
+
 from hypothesis import strategies as st
 
 SPECIAL = "<|endoftext|>"
@@ -39,6 +42,34 @@ SAMPLE = (
     "def f(x):\n    return x / 2  # half   \n\n\n🙂🙃 e\u0301\u0301 ½ Ⅷ ª ʰ ǅ ſ\u00a0\u3000\u2028x/y//z 'tis 'S 'Ve\n"
 )
 
+# The shared texts of all kinds, without their suffix.
+FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]
+
+# Texts in which added tokens, normalizers, whitespace and cases meet, as families of models treat them differently.
+HARD = [
+    *("", " ", "  ", "\n", "   \n  \t x", "a", " a", "a ", "<mask>", " <mask> ", "a<mask>b", "x  <mask>  y <mask><mask>"),
+    *("<s>", "<s> <s>", "  <s>x", "word<w>word", "word <w> word", "<w>", " <w>.", "<w>_", "é<w>", "<w>\u0301"),
+    *(
+        "<r>   x",
+        "<r> <mask> <r>\n\n<mask>",
+        "<r>  <s>",
+        "e\u0301 E\u0301 É ﬁ ＡＢＣ ½ ² ³4 5² 12345678",
+        "ΑΣ ΣΑΣ Σ ΌΣ. İI",
+    ),
+    *("    def f(x):\n        return x\n\n\n", "a" + " " * 70 + "b", "\u3000\u2028\xa0 <mask>\u3000"),
+    *("don't stop—now… “ok”?! $5+3=8 `x`", "Covid", " Covid.", "foo  bar"),
+    *(
+        "covid COVID Covid covids",
+        "<b≯x",
+        "foo bar",
+        "FOO BAR foo  bar",
+        "x<S>y",
+        "Ａ<s>Ｂ",
+        "日本語、テスト。한국어",
+        "\x00\x1c\x85",
+    ),
+]
+
 SPLIT_WITH_GAPS = r"(\w)+|([.,])"  # groups; spaces and the like are left between matches
 
 _CHARACTERS = "".join(REPRESENTATIVES.values())
@@ -73,3 +104,42 @@ def word_counts(alphabet: str = "ab", max_words: int = 8, max_size: int = 12) ->
     """Few words of few letters with small counts: full of ties, overlaps and repeats."""
     words = st.text(alphabet, min_size=1, max_size=max_size).map(str.encode)
     return st.dictionaries(words, st.integers(1, 3), max_size=max_words)
+
+
+def real_texts(shared: Path, n_bytes: int = 5000) -> list[str]:
+    """The middle of each of the shared texts."""
+    found = []
+    for name in FILES:
+        data = (shared / "text" / f"{name}.txt").read_bytes()
+        middle = max(len(data) // 2, 0)
+        found.append(data[middle : middle + n_bytes].decode(errors="ignore"))
+    return found
+
+
+def random_texts(seed: int, n: int = 150) -> list[str]:
+    """Texts of what matters to families of models, in any order."""
+    chance = random.Random(seed)
+    pieces = ["<mask>", "<s>", "<w>", "<r>", "covid", "foo bar", " ", "  ", "\n", "\t", "\u3000", "a", "b", "The", "é", "_"]
+    pieces += [
+        "Σ",
+        "İ",
+        "１",
+        "²",
+        "12",
+        "345",
+        "!",
+        "。",
+        "中",
+        "´",
+        "\u0338",
+        "<",
+        "▁",
+        "'s",
+        "x",
+        "  ",
+        "ﬁ",
+        "\xa0",
+        ".",
+    ]
+    pieces += ["e\u0301", "5", "Covid", "<b>"]
+    return ["".join(chance.choices(pieces, k=chance.randint(1, 14))) for _ in range(n)]
