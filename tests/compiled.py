@@ -6,11 +6,16 @@ They are compiled when a test calls them, as each process that runs tests import
 from __future__ import annotations
 
 import functools
+import platform
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from nbbpe.kernels.compiler import obtain, plain
 from nbbpe.kernels.compiler.jit import Kernel
+
+# Whether the code of kernels is placed in memory by nbbpe, and not by LLVM.
+IS_PLACED_HERE = sys.platform == "linux" and platform.machine() == "x86_64"
 
 
 def compile_now(*types: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

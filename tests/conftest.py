@@ -15,6 +15,7 @@ from pathlib import Path
 import effort
 import guard_pages
 import pytest
+import records
 import texts
 from _pytest import runner
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -182,6 +183,18 @@ def no_default(monkeypatch) -> None:
     """This process has no default tokenizer, and none is left when the test ends."""
     monkeypatch.setattr(nbbpe.default, "_default", None)
     monkeypatch.delenv("NBBPE_TOKENIZER", raising=False)
+
+
+@pytest.fixture
+def bucket() -> Iterator[str]:
+    """A folder in fsspec's memory, by its URL."""
+    records.needs("fsspec")
+    import fsspec
+
+    filesystem = fsspec.filesystem("memory")
+    filesystem.store.clear()
+    yield "memory://bucket"
+    filesystem.store.clear()
 
 
 @pytest.fixture

@@ -22,6 +22,29 @@ assert words.digest_words(text, np.array([0, 4], dtype=np.int64), np.ones(1, dty
 if words.digest_words.was_compiled: print("digest_words")
 """
 
+# The beginning of a script that measures its memory: `status` tells what it takes now, and the most it took since the last
+# `forget_peak`, in bytes.
+MEASURE = """
+import gc, sys, threading
+import numpy as np
+import nbbpe
+from nbbpe.encoding import compiled_encoder
+
+def status(name):
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) << 10 for line in file if line.startswith(name))
+
+def forget_peak():
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+
+tokenizer = nbbpe.Tokenizer(
+    {**{byte: bytes([byte]) for byte in range(256)}, 256: b"aa", 257: b"aaaa", 258: b"th"},
+    [(b"a", b"a"), (b"aa", b"aa"), (b"t", b"h")],
+)
+gc.disable()  # what goes only when garbage is collected stays for long
+"""
+
 
 def environment(**extra: str) -> dict[str, str]:
     """This process's environment, with the nbbpe under test first on the path, and `extra`."""

@@ -76,6 +76,15 @@ def run(documented: Any, names: dict[str, Any]) -> None:
     names.update(example.globs)
 
 
+def test_the_example_of_the_class_for_transformers_runs():
+    pytest.importorskip("transformers", reason="needs transformers")
+    from nbbpe.hf import NbbpeTokenizerFast
+
+    names: dict[str, Any] = {}
+    for documented in nbbpe.Tokenizer, NbbpeTokenizerFast:
+        run(documented, names)
+
+
 @pytest.mark.parametrize("made", sorted(RESULTS, key=lambda each: each.__name__), ids=lambda each: each.__name__)
 def test_results_say_what_is_in_them(made):
     text = inspect.getdoc(made)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import platform
 import struct
-import sys
 from collections.abc import Callable
 
 import numpy as np
 import processes
 import pytest
+from compiled import IS_PLACED_HERE
 
 from nbbpe.kernels.compiler import elf, loader, obtain, plain, symbols, target
 from nbbpe.kernels.compiler.jit import Kernel
 from nbbpe.kernels.compiler.signature import int64, uint8, uint64
 
-IS_PLACED_HERE = sys.platform == "linux" and platform.machine() == "x86_64"
 pytestmark = [
     pytest.mark.skipif(not IS_PLACED_HERE, reason="not Linux on x86-64: LLVM places the code"),
     pytest.mark.skipif(plain.is_plain(), reason="a plain njit compiles, and Numba places the code"),

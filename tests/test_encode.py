@@ -26,11 +26,11 @@ import naive
 import numpy as np
 import processes
 import pytest
-import regex
 import texts
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from vocabularies import BYTES, textbook_ids
 
 import nbbpe
 from nbbpe.encoding import compiled_encoder, piece_regex_encoder, regex_encoder
@@ -40,22 +40,11 @@ from nbbpe.kernels.pieces.piece_table import N_ENTRIES, POOL_START
 from nbbpe.kernels.pieces.piece_table import POOL_USED as KEY_BYTES
 from nbbpe.model import long_merges
 from nbbpe.text import utf8
-from nbbpe.text.pattern import get_pattern
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")
 
-BYTES = {i: bytes([i]) for i in range(256)}
 PATTERNS = {"gpt2": "gpt2", "o200k": "o200k", "user": texts.SPLIT_WITH_GAPS, "none": None}
 SPECIALS = ["<|end|>", "<|end|><|end|>", "<|", "é", "X<|end|>"]
-
-
-def expected(tokenizer: nbbpe.Tokenizer, data: bytes, specials: list[str] | None = None) -> list[int]:
-    """What textbook BPE makes of a text; with the special tokens given, else all of the tokenizer's."""
-    pattern = tokenizer.pattern
-    special = {token: i for token, i in tokenizer.special_tokens.items() if specials is None or token in specials}
-    ids = {token: i for i, token in reversed(tokenizer.vocab.items()) if i not in tokenizer.special_tokens.values()}
-    compiled = None if pattern is None else list(map(regex.compile, get_pattern(pattern).regexes))
-    return naive.encode(data, tokenizer.merges, ids, compiled, {token.encode(): i for token, i in special.items()})
 
 
 @st.composite
@@ -80,8 +69,8 @@ def vocabularies(draw: st.DrawFn) -> nbbpe.Tokenizer:
 def test_ids_are_those_of_merging_by_rank_for_any_vocabulary(tokenizer, documents):
     for document in documents:
         data = utf8.to_bytes(document)
-        assert tokenizer.encode(document) == expected(tokenizer, data)
-        assert tokenizer.encode(document) == expected(tokenizer, data), "from memory"
+        assert tokenizer.encode(document) == textbook_ids(tokenizer, data)
+        assert tokenizer.encode(document) == textbook_ids(tokenizer, data), "from memory"
         assert tokenizer.decode_bytes(tokenizer.encode(document)) == data
 
 
@@ -110,7 +99,7 @@ def test_ids_are_those_of_merging_by_rank_for_thousands_of_dense_vocabularies():
         tokenizer = nbbpe.Tokenizer(vocab, pairs, pattern=None)
         for _ in range(8):
             data = "".join(source.choices(letters, k=source.choice([3, 8, 20, 60]))).encode()
-            assert tokenizer.encode(data) == expected(tokenizer, data), (pairs, data)
+            assert tokenizer.encode(data) == textbook_ids(tokenizer, data), (pairs, data)
 
 
 @pytest.fixture(scope="module", params=PATTERNS.values(), ids=PATTERNS)
@@ -123,8 +112,8 @@ def trained(request) -> nbbpe.Tokenizer:
 
 @given(data=texts.data(120))
 def test_ids_of_a_trained_tokenizer_are_the_textbooks(trained, data):
-    assert trained.encode(data) == expected(trained, data)
-    assert trained.encode_ordinary(data) == expected(trained, data, [])
+    assert trained.encode(data) == textbook_ids(trained, data)
+    assert trained.encode_ordinary(data) == textbook_ids(trained, data, [])
 
 
 @given(data=st.one_of(st.binary(max_size=300), texts.data(300)))
@@ -143,7 +132,7 @@ def test_any_text_comes_back_as_it_was(trained, text):
 def test_the_sample_is_encoded_as_the_textbook_does(trained):
     for n in range(0, 500, 7):
         data = texts.SAMPLE.encode()[n:]
-        assert trained.encode(data) == expected(trained, data)
+        assert trained.encode(data) == textbook_ids(trained, data)
 
 
 def test_a_run_of_lone_surrogates_is_encoded_at_once():
@@ -186,13 +175,13 @@ def test_special_tokens_are_found_leftmost_and_longest(trained, text, wanted):
     ids = []
     for part in wanted:
         ids += [trained.special_tokens[part]] if isinstance(part, str) else trained.encode_ordinary(part)
-    assert trained.encode(text) == ids == expected(trained, text.encode())
+    assert trained.encode(text) == ids == textbook_ids(trained, text.encode())
 
 
 @given(parts=st.lists(st.sampled_from([*SPECIALS, "<|", "|>", "end", "X", "a ", "é", b"\xc3", b"\xa9"]), max_size=12))
 def test_special_tokens_anywhere_are_the_textbooks(trained, parts):
     data = b"".join(utf8.to_bytes(part) for part in parts)
-    assert trained.encode(data) == expected(trained, data)
+    assert trained.encode(data) == textbook_ids(trained, data)
 
 
 def test_only_allowed_special_tokens_become_their_ids(trained):
@@ -200,16 +189,20 @@ def test_only_allowed_special_tokens_become_their_ids(trained):
     every = [[], ["<|end|>"], ["é", "<|"], ["X<|end|>"], SPECIALS]
     for _ in range(2):  # each after another, and once more
         for allowed in every:
-            wanted = expected(trained, text.encode(), allowed)
+            wanted = textbook_ids(trained, text.encode(), allowed)
             for kind in set, list, tuple, frozenset, iter, np.array:
                 assert trained.encode(text, allowed_special=kind(allowed)) == wanted
                 assert trained.count(text, allowed_special=kind(allowed)) == len(wanted)
                 assert trained.encode(20_000 * " " + text, allowed_special=kind(allowed))[-len(wanted) + 1 :] == wanted[1:]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="allowed_special contains 'unknown'")
-        assert trained.encode(text, allowed_special=["unknown"]) == expected(trained, text.encode(), ["unknown"])
-    assert trained.encode(text, allowed_special="all") == trained.encode(text) == expected(trained, text.encode())
-    assert trained.encode_ordinary(text) == trained.encode(text, allowed_special=()) == expected(trained, text.encode(), [])
+        assert trained.encode(text, allowed_special=["unknown"]) == textbook_ids(trained, text.encode(), ["unknown"])
+    assert trained.encode(text, allowed_special="all") == trained.encode(text) == textbook_ids(trained, text.encode())
+    assert (
+        trained.encode_ordinary(text)
+        == trained.encode(text, allowed_special=())
+        == textbook_ids(trained, text.encode(), [])
+    )
 
 
 def test_a_disallowed_special_token_in_the_text_is_an_error(trained):
@@ -643,7 +636,7 @@ def test_a_million_of_one_thing_takes_no_special_care(trained, unit):
 def test_long_runs_that_merge_are_merged_as_short_ones(quiet):
     tokenizer = nbbpe.train(iter(["a" * 5000]), 290, pattern=None)
     for n in 1, 2, 63, 64, 65, 127, 128, 129, 700:
-        assert tokenizer.encode("a" * n) == expected(tokenizer, b"a" * n)
+        assert tokenizer.encode("a" * n) == textbook_ids(tokenizer, b"a" * n)
     double = tokenizer.token_to_id("a" * 4096)  # the run was learned by doubling
     assert tokenizer.encode("a" * 4096 * 200) == [double] * 200
 
@@ -677,7 +670,7 @@ def test_memory_that_grows_many_times_over_changes_no_id(small):
     for _ in range(3):
         start = source.randrange(len(text) - 3000)
         part = text[start : start + 3000]
-        assert tokenizer.encode(part) == expected(tokenizer, part.encode())
+        assert tokenizer.encode(part) == textbook_ids(tokenizer, part.encode())
     assert np.array_equal(tokenizer.encode_array(text), ids)
 
 
@@ -718,7 +711,7 @@ def test_what_a_huge_piece_needed_is_let_go(small):
     for _ in range(2):
         assert tokenizer.count(huge) == len(ids)
         assert (state._scratch.nbytes, state.out.nbytes) == before
-        assert tokenizer.encode(texts.SAMPLE) == expected(tokenizer, texts.SAMPLE.encode())
+        assert tokenizer.encode(texts.SAMPLE) == textbook_ids(tokenizer, texts.SAMPLE.encode())
     assert list(tokenizer._encoder._idle) == [state]
 
 
@@ -819,7 +812,7 @@ def test_what_was_growing_when_an_error_came_is_not_used_again(small, monkeypatc
         with pytest.raises(error):
             tokenizer.encode_array(text)
     assert all(other is not state for other in tokenizer._encoder._idle)
-    assert tokenizer.encode(text) == expected(tokenizer, text.encode())
+    assert tokenizer.encode(text) == textbook_ids(tokenizer, text.encode())
 
 
 def test_the_arrays_of_a_stream_are_the_callers_own(small):
@@ -837,7 +830,7 @@ def test_a_stream_of_which_no_more_is_asked_leaves_what_it_learned(small):
     stream.close()
     (state,) = tokenizer._encoder._idle
     assert state.table.state[N_ENTRIES] > 0
-    assert tokenizer.encode(texts.SAMPLE) == expected(tokenizer, texts.SAMPLE.encode())
+    assert tokenizer.encode(texts.SAMPLE) == textbook_ids(tokenizer, texts.SAMPLE.encode())
 
 
 # Special tokens in short texts, which one call finds and encodes
@@ -852,13 +845,13 @@ def test_special_tokens_in_short_texts_are_kept_whole(small, pattern):
     for _ in range(examples(150, 400)):
         data = "".join(source.choices(parts, k=source.randrange(12))).encode()
         data = data[source.randrange(2) : len(data) - source.randrange(2)]
-        wanted = expected(tokenizer, data)
+        wanted = textbook_ids(tokenizer, data)
         assert tokenizer.encode(data) == wanted, data
         assert tokenizer.count(data) == len(wanted)
-        assert tokenizer.encode_ordinary(data) == expected(tokenizer, data, [])
+        assert tokenizer.encode_ordinary(data) == textbook_ids(tokenizer, data, [])
         some = source.sample(SPECIALS, 2)
-        assert tokenizer.encode(data, allowed_special=some) == expected(tokenizer, data, some), (data, some)
-        assert tokenizer.count(data, allowed_special=some) == len(expected(tokenizer, data, some))
+        assert tokenizer.encode(data, allowed_special=some) == textbook_ids(tokenizer, data, some), (data, some)
+        assert tokenizer.count(data, allowed_special=some) == len(textbook_ids(tokenizer, data, some))
 
 
 @pytest.mark.parametrize("n", [256, 1023, 1024, 1025, 1500, 4096, 5000])  # there is room for 1,024
@@ -869,7 +862,7 @@ def test_more_special_tokens_than_a_short_text_has_room_for(small, n, between):
     for _ in range(2):
         assert tokenizer.encode(("é" + between) * n) == [special, *other] * n
         assert tokenizer.count(("é" + between) * n) == (1 + len(other)) * n
-        assert tokenizer.encode_ordinary("é") == expected(tokenizer, "é".encode(), [])
+        assert tokenizer.encode_ordinary("é") == textbook_ids(tokenizer, "é".encode(), [])
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", None])
@@ -877,7 +870,7 @@ def test_what_takes_long_can_be_interrupted_and_called_again(small, sizes, monke
     sizes(long=1)
     tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, pattern=pattern)
     text = "the cat" * 3 + "a" * 3000
-    wanted = expected(tokenizer, text.encode())
+    wanted = textbook_ids(tokenizer, text.encode())
     assert tokenizer.encode(text) == wanted
 
     def interrupted(work):
@@ -932,4 +925,4 @@ def test_a_character_broken_off_before_a_special_token_is_not_completed_by_anoth
     tokenizer = nbbpe.Tokenizer(vocab, [(b" ", b" "), (b"  ", b" ")], [texts.SPECIAL], "gpt2")
     spaces = b" " * (length - n)
     data = texts.SPECIAL.encode().join([spaces + blank.encode() + b"a", spaces + blank.encode()[:n], b""])
-    assert tokenizer.encode(data) == expected(tokenizer, data)
+    assert tokenizer.encode(data) == textbook_ids(tokenizer, data)

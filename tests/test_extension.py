@@ -17,6 +17,7 @@ from effort import mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
 from training_structures import check_structures
+from vocabularies import BYTES, saved_as_ranks
 
 import nbbpe
 from nbbpe.counting.word_counts import words_from_dict
@@ -30,7 +31,6 @@ from nbbpe.training.tie_break import TIE_BREAKS
 from nbbpe.vocabulary import extension
 
 NO_PATTERN = get_pattern(None)
-BYTES = {byte: bytes([byte]) for byte in range(256)}
 
 pytestmark = pytest.mark.filterwarnings("ignore:the text has pairs")
 
@@ -42,16 +42,6 @@ def trained(words: dict[bytes, int], n_tokens: int, tie_break: str = "bytes", **
 
 def extended(model: Model, words: dict[bytes, int], vocab_size: int, *options, **named) -> Model:
     return extension.extend_by_words(model, words_from_dict(words), vocab_size, LearningOptions(*options, **named))
-
-
-def saved_as_ranks(tokens: list[bytes], tmp_path, special=()) -> nbbpe.Tokenizer:
-    """A tokenizer that merges by rank, of the bytes and some tokens."""
-    import base64
-
-    ranks = [*BYTES.values(), *tokens]
-    path = tmp_path / "ranks.tiktoken"
-    path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token) or b"=", rank) for rank, token in enumerate(ranks)))
-    return nbbpe.Tokenizer.from_tiktoken(path, "gpt2", special)
 
 
 # Equal to training in one go, and to the textbook

@@ -16,13 +16,12 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.formats import gpt2, spelling
 from nbbpe.model.byte_alphabet import byte_characters
 from nbbpe.model.packed_vocab import PackedVocab
-
-BYTES = {i: bytes([i]) for i in range(256)}
 
 
 def test_every_byte_is_spelled_as_gpt2_does():

@@ -18,7 +18,7 @@ import pytest
 import texts
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from test_sources import DOCUMENTS, documents_of, encoded, json_lines, needs
+from records import DOCUMENTS, documents_of, encoded, json_lines, needs
 
 import nbbpe
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens

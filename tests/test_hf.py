@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import pytest
 import texts
-from test_docstrings import run
 from texts import HARD
 
 import nbbpe
@@ -1016,12 +1015,6 @@ def test_from_a_tokenizer_or_a_path(small, tmp_path):
     ours = NbbpeTokenizerFast.from_pretrained(tmp_path / "own", eos_token=END)
     assert ours.nbbpe == tokenizer
     assert ours.eos_token == END
-
-
-def test_the_example_of_its_docstring_runs():
-    names: dict[str, Any] = {}
-    for documented in nbbpe.Tokenizer, NbbpeTokenizerFast:
-        run(documented, names)
 
 
 def test_who_reads_a_saved_folder(folders, tmp_path):

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_sources import bucket as bucket
-from test_sources import compress, json_lines, needs, upload
+from records import compress, json_lines, needs, upload
 
 import nbbpe
 from nbbpe.sources import Tally

@@ -8,34 +8,13 @@ import time
 
 import numpy as np
 import pytest
-from processes import run
+from processes import MEASURE, run
 
 import nbbpe
 from nbbpe.kernels.machine.large_pages import Room, zeros
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells how much memory a process takes")
 
-# Of this process, in bytes: what it takes now, and the most it took since the last `forget_peak`.
-MEASURE = """
-import gc, sys, threading
-import numpy as np
-import nbbpe
-from nbbpe.encoding import compiled_encoder
-
-def status(name):
-    with open("/proc/self/status") as file:
-        return next(int(line.split()[1]) << 10 for line in file if line.startswith(name))
-
-def forget_peak():
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")
-
-tokenizer = nbbpe.Tokenizer(
-    {**{byte: bytes([byte]) for byte in range(256)}, 256: b"aa", 257: b"aaaa", 258: b"th"},
-    [(b"a", b"a"), (b"aa", b"aa"), (b"t", b"h")],
-)
-gc.disable()  # what goes only when garbage is collected stays for long
-"""
 HUGE_WORD = f"""{MEASURE}
 n = 16_000_000
 text = b"a" * n

@@ -12,6 +12,7 @@ from pathlib import Path
 import naive
 import pytest
 import texts
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.counting import gathering
@@ -30,9 +31,6 @@ from nbbpe.words import words_in_memory
 
 pytestmark = pytest.mark.usefixtures("quiet")
 pa = pytest.importorskip("pyarrow")
-
-
-BYTES = {byte: bytes([byte]) for byte in range(256)}
 
 
 # What limits are

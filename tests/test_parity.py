@@ -17,8 +17,8 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
-from test_token_rules import LIMITS
 from training_structures import symbol_pairs, walk
+from vocabularies import LIMITS
 
 import nbbpe
 from nbbpe.counting.sorted_runs import concatenate

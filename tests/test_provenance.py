@@ -15,6 +15,7 @@ import processes
 import pytest
 import texts
 from hypothesis import given
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.counting import word_counts
@@ -22,7 +23,6 @@ from nbbpe.model import provenance
 from nbbpe.model.packed_vocab import PackedVocab
 from nbbpe.text import code_points, pattern
 
-BYTES = {i: bytes([i]) for i in range(256)}
 VOCAB = BYTES | {256: b"th", 257: b"the", 258: b"<s>"}
 MERGES = [(b"t", b"h"), (b"th", b"e")]
 PINNED = "ced3c3446c71397f"

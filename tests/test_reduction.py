@@ -10,7 +10,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
-from test_extension import BYTES, saved_as_ranks
+from vocabularies import BYTES, saved_as_ranks
 
 import nbbpe
 from nbbpe.vocabulary.reduction import prune, truncate

@@ -13,8 +13,7 @@ import texts
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from processes import run
-from test_memory import MEASURE
+from processes import MEASURE, run
 
 import nbbpe
 from nbbpe.counting import counters

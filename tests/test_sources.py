@@ -25,6 +25,7 @@ import texts
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from records import DOCUMENTS, compress, documents_of, encoded, json_lines, needs, upload
 
 import nbbpe
 from nbbpe.counting import parallel_counting
@@ -37,42 +38,9 @@ from nbbpe.text.pattern import NAMED
 from nbbpe.text.utf8 import to_bytes
 
 PATTERNS = {"gpt2": "gpt2", "user": texts.SPLIT_WITH_GAPS, "none": None}
-DOCUMENTS = [
-    texts.SAMPLE,
-    "",
-    "the cat",
-    " sat",
-    f"one{texts.SPECIAL}two{texts.SPECIAL}",
-    texts.SPECIAL,
-    "",
-    'CRLF\r\nline\u2028and\x85others\rend in "quotes" \\ \x00',
-    "x" * 700,
-    "the cat\n",
-] * 3
-
-
-def needs(module: str) -> None:
-    """Skip the test where a package of the extra `data` is not installed."""
-    pytest.importorskip(module, reason=f'needs {module}: pip install "nbbpe[data]"')
 
 
 # Writing documents as others would
-
-
-def compress(data: bytes, compression: str) -> bytes:
-    if compression == ".gz":
-        return gzip.compress(data)
-    if compression == ".zst":
-        needs("zstandard")
-        import zstandard
-
-        return zstandard.compress(data)
-    return data
-
-
-def json_lines(documents: list[str], field: str = "text", ensure_ascii: bool = True) -> bytes:
-    records = [{"id": i, field: text, "more": {field: None}} for i, text in enumerate(documents)]
-    return "".join(json.dumps(record, ensure_ascii=ensure_ascii) + "\n" for record in records).encode()
 
 
 def write_parquet(path: Path, documents, field: str = "text", rows: int = 4, kind: str = "string", **options) -> None:
@@ -113,34 +81,6 @@ def ids_of(tokenizer: nbbpe.Tokenizer, documents, separator: str | None = None, 
     encode = tokenizer.encode if plain else tokenizer.encode_ordinary
     after = [] if separator is None else [tokenizer.special_tokens[separator]]
     return [token_id for document in documents for token_id in [*encode(document), *after]]
-
-
-def encoded(tokenizer: nbbpe.Tokenizer, source, folder: Path, workers: int = 1, **options) -> list[int]:
-    """What encode_file writes."""
-    n_ids = tokenizer.encode_file(source, folder / "ids.npy", workers, **options)
-    ids = np.load(folder / "ids.npy")
-    (folder / "ids.npy").unlink()
-    (folder / "ids.npy.json").unlink()
-    (folder / "ids.npy.ends").unlink(missing_ok=True)
-    assert len(ids) == n_ids
-    assert ids.dtype == tokenizer.dtype
-    return ids.tolist()
-
-
-def documents_of(source, field: str = "text", on_error: str = "raise", part_bytes: int = 1 << 30) -> list[bytes]:
-    """The documents of a source, part by part, without any of what is done with them."""
-    specials = new_special_tokens([], [])
-    found = []
-    for each in find_inputs(source, field, on_error):
-        for part in each.cut(part_bytes, CutRules(NAMED["gpt2"], [])):
-            with part.open(specials, False, 1, Tally(on_error)) as reader:
-                taken = 0
-                while (window := reader.advance(taken)) is not None:
-                    *documents, (last, last_id) = window.documents()
-                    assert (last, last_id) == (b"", -1)
-                    found += [document for document, _ in documents]
-                    taken = window.end
-    return found
 
 
 # Documents
@@ -469,7 +409,7 @@ def test_many_bad_records_give_one_warning_with_the_first_places(small, tmp_path
             with pytest.warns(UserWarning, match="160 malformed records were skipped") as seen:
                 assert encoded(small, paths, tmp_path, workers, on_error="skip") == ids_of(small, ["the cat"] * 80)
             messages |= {str(warning.message) for warning in seen}
-            assert [warning.filename for warning in seen] == [__file__.replace(".pyc", ".py")]
+            assert [warning.filename for warning in seen] == [encoded.__code__.co_filename]
             with pytest.warns(UserWarning, match="160 malformed records were skipped") as seen:
                 assert nbbpe.train(paths, 259, workers=workers, on_error="skip").vocab_size == 259
             messages |= {str(warning.message) for warning in seen}
@@ -873,25 +813,6 @@ def test_an_iterable_is_encoded_as_it_comes(small, tmp_path, sizes):
 
 
 # Elsewhere
-
-
-@pytest.fixture
-def bucket() -> Iterator[str]:
-    """A folder in fsspec's memory, by its URL."""
-    needs("fsspec")
-    import fsspec
-
-    filesystem = fsspec.filesystem("memory")
-    filesystem.store.clear()
-    yield "memory://bucket"
-    filesystem.store.clear()
-
-
-def upload(url: str, data: bytes) -> None:
-    import fsspec
-
-    with fsspec.open(url, "wb") as file:
-        file.write(data)
 
 
 @pytest.mark.parametrize("workers", [1, 2] if sys.platform == "linux" else [1])  # others do not inherit the memory

@@ -11,12 +11,12 @@ import pickle
 import numpy as np
 import pytest
 import texts
+from vocabularies import BYTES
 
 import nbbpe
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")
 
-BYTES = {i: bytes([i]) for i in range(256)}
 VOCAB, MERGES = BYTES | {256: b"ab", 257: b"abc", 300: b"<u>"}, [(b"a", b"b"), (b"ab", b"c")]
 
 

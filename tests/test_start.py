@@ -17,8 +17,8 @@ import compiled
 import numpy as np
 import processes
 import pytest
+from compiled import IS_PLACED_HERE
 from effort import mostly_slow
-from test_elf import IS_PLACED_HERE
 
 from nbbpe.kernels.compiler import kernel_files, layouts, numba_internals, obtain, plain
 from nbbpe.kernels.compiler.jit import Kernel, kernel

@@ -10,6 +10,7 @@ import pytest
 import texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.text.pattern import NAMED
@@ -17,7 +18,6 @@ from nbbpe.text.pattern import NAMED
 tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")
 
 SLICE = 200_000
-BYTES = {i: bytes([i]) for i in range(256)}
 
 
 def test_no_pattern_is_no_pattern_on_the_way_back():

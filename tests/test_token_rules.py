@@ -13,6 +13,7 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
+from vocabularies import LIMITS
 
 import nbbpe
 from nbbpe.counting.word_counts import words_from_dict
@@ -24,16 +25,6 @@ from nbbpe.training.merges import learn_merges
 from nbbpe.training.tie_break import TIE_BREAKS
 from nbbpe.training.token_rules import TokenFilter
 
-LIMITS = st.fixed_dictionaries(
-    {},
-    optional={
-        "whole_characters": st.booleans(),
-        "one_script": st.booleans(),
-        "max_letters": st.integers(1, 4),
-        "max_numbers": st.integers(1, 3),
-        "max_words": st.integers(1, 3),
-    },
-)
 CHARACTERS = "abéдגا한中ひカㄅʰ1٣Ⅷ .-\n\u0301😀"
 PARTS = [b"\xe4", b"\xb8\xad", b"\x80", b"\xff", b"\xc3", b"\xd0", b"\xf0\x9f"]
 BYTES = st.lists(st.sampled_from([character.encode() for character in CHARACTERS] + PARTS), min_size=1, max_size=6).map(

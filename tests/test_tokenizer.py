@@ -11,10 +11,10 @@ import numpy as np
 import processes
 import pytest
 import texts
+from vocabularies import BYTES
 
 import nbbpe
 
-BYTES = {i: bytes([i]) for i in range(256)}
 SHIFTED = {i + 2: bytes([i]) for i in range(256)}
 
 

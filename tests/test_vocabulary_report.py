@@ -13,7 +13,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
-from test_extension import saved_as_ranks
+from vocabularies import saved_as_ranks
 
 import nbbpe
 from nbbpe.inspection import compression_by_size, merge_counts

@@ -11,12 +11,12 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe import inspection
 
 HUGE = 2**31 - 2
-BYTES = {i: bytes([i]) for i in range(256)}
 
 # Runs where a table of 2^31 entries finds no room, of whatever type; the kernels are there before that is so.
 SCRIPT = r"""

@@ -1,0 +1,86 @@
+"""Records of texts as other programs write them, here and elsewhere, and what is read of them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import texts
+
+import nbbpe
+from nbbpe.kernels.pieces.special_tokens import new_special_tokens
+from nbbpe.sources import Tally, find_inputs
+from nbbpe.text.chunks import CutRules
+from nbbpe.text.pattern import NAMED
+
+DOCUMENTS = [
+    texts.SAMPLE,
+    "",
+    "the cat",
+    " sat",
+    f"one{texts.SPECIAL}two{texts.SPECIAL}",
+    texts.SPECIAL,
+    "",
+    'CRLF\r\nline\u2028and\x85others\rend in "quotes" \\ \x00',
+    "x" * 700,
+    "the cat\n",
+] * 3
+
+
+def needs(module: str) -> None:
+    """Skip the test where a package of the extra `data` is not installed."""
+    pytest.importorskip(module, reason=f'needs {module}: pip install "nbbpe[data]"')
+
+
+def compress(data: bytes, compression: str) -> bytes:
+    if compression == ".gz":
+        return gzip.compress(data)
+    if compression == ".zst":
+        needs("zstandard")
+        import zstandard
+
+        return zstandard.compress(data)
+    return data
+
+
+def json_lines(documents: list[str], field: str = "text", ensure_ascii: bool = True) -> bytes:
+    records = [{"id": i, field: text, "more": {field: None}} for i, text in enumerate(documents)]
+    return "".join(json.dumps(record, ensure_ascii=ensure_ascii) + "\n" for record in records).encode()
+
+
+def encoded(tokenizer: nbbpe.Tokenizer, source, folder: Path, workers: int = 1, **options) -> list[int]:
+    """What encode_file writes."""
+    n_ids = tokenizer.encode_file(source, folder / "ids.npy", workers, **options)
+    ids = np.load(folder / "ids.npy")
+    (folder / "ids.npy").unlink()
+    (folder / "ids.npy.json").unlink()
+    (folder / "ids.npy.ends").unlink(missing_ok=True)
+    assert len(ids) == n_ids
+    assert ids.dtype == tokenizer.dtype
+    return ids.tolist()
+
+
+def documents_of(source, field: str = "text", on_error: str = "raise", part_bytes: int = 1 << 30) -> list[bytes]:
+    """The documents of a source, part by part, without any of what is done with them."""
+    specials = new_special_tokens([], [])
+    found = []
+    for each in find_inputs(source, field, on_error):
+        for part in each.cut(part_bytes, CutRules(NAMED["gpt2"], [])):
+            with part.open(specials, False, 1, Tally(on_error)) as reader:
+                taken = 0
+                while (window := reader.advance(taken)) is not None:
+                    *documents, (last, last_id) = window.documents()
+                    assert (last, last_id) == (b"", -1)
+                    found += [document for document, _ in documents]
+                    taken = window.end
+    return found
+
+
+def upload(url: str, data: bytes) -> None:
+    import fsspec
+
+    with fsspec.open(url, "wb") as file:
+        file.write(data)

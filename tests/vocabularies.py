@@ -1,0 +1,42 @@
+"""Vocabularies: that of the bytes alone, those of ranks, rules for tokens, and the ids of textbook BPE."""
+
+from __future__ import annotations
+
+import base64
+
+import naive
+import regex
+from hypothesis import strategies as st
+
+import nbbpe
+from nbbpe.text.pattern import get_pattern
+
+BYTES = {i: bytes([i]) for i in range(256)}
+# What TokenRules may ask of tokens, besides a regex.
+LIMITS = st.fixed_dictionaries(
+    {},
+    optional={
+        "whole_characters": st.booleans(),
+        "one_script": st.booleans(),
+        "max_letters": st.integers(1, 4),
+        "max_numbers": st.integers(1, 3),
+        "max_words": st.integers(1, 3),
+    },
+)
+
+
+def saved_as_ranks(tokens: list[bytes], tmp_path, special=()) -> nbbpe.Tokenizer:
+    """A tokenizer that merges by rank, of the bytes and some tokens."""
+    ranks = [*BYTES.values(), *tokens]
+    path = tmp_path / "ranks.tiktoken"
+    path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token) or b"=", rank) for rank, token in enumerate(ranks)))
+    return nbbpe.Tokenizer.from_tiktoken(path, "gpt2", special)
+
+
+def textbook_ids(tokenizer: nbbpe.Tokenizer, data: bytes, specials: list[str] | None = None) -> list[int]:
+    """What textbook BPE makes of a text; with the special tokens given, else all of the tokenizer's."""
+    pattern = tokenizer.pattern
+    special = {token: i for token, i in tokenizer.special_tokens.items() if specials is None or token in specials}
+    ids = {token: i for i, token in reversed(tokenizer.vocab.items()) if i not in tokenizer.special_tokens.values()}
+    compiled = None if pattern is None else list(map(regex.compile, get_pattern(pattern).regexes))
+    return naive.encode(data, tokenizer.merges, ids, compiled, {token.encode(): i for token, i in special.items()})
