@@ -40,7 +40,7 @@ def read_batch(name: str, first: int, end: int, seed: int, folder: Path) -> None
     warnings.simplefilter("ignore")
     reader.read(valid)  # loads what reading needs
     tracemalloc.start()
-    with readers.mutated_files.little_room():
+    with readers.mutations.little_room():
         for number in range(first, end):
             place = folder / str(number)
             what = readers.mutate(name, number, seed, place)
@@ -52,7 +52,7 @@ def read_batch(name: str, first: int, end: int, seed: int, folder: Path) -> None
             before = tracemalloc.get_traced_memory()[0]
             tracemalloc.reset_peak()
             names = tuple(path.split("/")[-1] for path in readers.files_of(place)) or ("ids",)
-            wrong = readers.mutated_files.fault(reader.read, place, (*names, "ids.bin.resume"))
+            wrong = readers.mutations.fault(reader.read, place, (*names, "ids.bin.resume"))
             peak = tracemalloc.get_traced_memory()[1] - before
             if wrong is None and peak > 10 * size + ROOM:
                 wrong = f"allocates {peak:,} bytes for {size:,}"

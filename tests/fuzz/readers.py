@@ -15,17 +15,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "security")]
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import frames  # noqa: E402
-import numpy as np  # noqa: E402
-import test_mutated_files as mutated_files  # noqa: E402
+import frames
+import mutations
+import numpy as np
 
-import nbbpe  # noqa: E402
-from nbbpe.idfiles import kept_parts  # noqa: E402
-from nbbpe.idfiles.manifest import NAME, EncodingJob  # noqa: E402
-from nbbpe.sources import NO_ID, Tally, find_inputs  # noqa: E402
-from nbbpe.text.chunks import CutRules  # noqa: E402
+import nbbpe
+from nbbpe.idfiles import kept_parts
+from nbbpe.idfiles.manifest import NAME, EncodingJob
+from nbbpe.sources import NO_ID, Tally, find_inputs
+from nbbpe.text.chunks import CutRules
 
 SEEDS = Path(__file__).parent / "seeds"
 _DTYPE = np.dtype(np.uint16)
@@ -46,7 +46,7 @@ class Reader(NamedTuple):
 
 def _read_text(name: str) -> Callable[[Path], None]:
     def read(folder: Path) -> None:
-        tokenizer = mutated_files.trained()
+        tokenizer = mutations.trained()
         for on_error in "skip", "raise":
             for each in find_inputs(folder / name, None, on_error):
                 for part in each.cut(200, CutRules(tokenizer._model.pattern, [b"<|s|>"])):
@@ -117,7 +117,7 @@ def _write_parts(folder: Path) -> None:
 
 
 def _write_tekken(folder: Path) -> None:
-    made = mutated_files.trained()
+    made = mutations.trained()
     specials = set(made.special_tokens.values())
     vocab = {token_id: token for token_id, token in made.vocab.items() if token_id not in specials}
     nbbpe.Tokenizer(vocab, made.merges, [], "gpt2").save_tekken(folder / "tekken.json")
@@ -144,10 +144,9 @@ def _write_counts(name: str) -> Callable[[Path], None]:
 
 READERS = {
     **{
-        name.replace(", ", "-").replace(" ", "-"): Reader(form.read, form.write)
-        for name, form in mutated_files.FORMATS.items()
+        name.replace(", ", "-").replace(" ", "-"): Reader(form.read, form.write) for name, form in mutations.FORMATS.items()
     },
-    "tekken": Reader(mutated_files.read_tokenizer, _write_tekken),
+    "tekken": Reader(mutations.read_tokenizer, _write_tekken),
     "json-lines": Reader(_read_text("t.jsonl"), _write_text("t.jsonl")),
     "json-lines-gz": Reader(_read_text("t.jsonl.gz"), _write_text("t.jsonl.gz")),
     "json-lines-frames-gz": Reader(_read_text("frames.jsonl.gz"), _write_text("frames.jsonl.gz")),
@@ -193,7 +192,7 @@ def mutate(name: str, number: int, seed: int, into: Path) -> str:
     elif target.endswith(".json") and source.random() < 0.2:
         data = shifted_numbers(data, source)
     else:
-        data = mutated_files.mutated(target, data, source)
+        data = mutations.mutated(target, data, source)
     (into / target).write_bytes(data)
     return f"{chosen.name}/{target}"
 
@@ -202,7 +201,7 @@ def shifted_numbers(data: bytes, source: random.Random) -> bytes:
     """Some numbers of a JSON file larger by the same amount, as sizes are that agree with each other."""
     document = json.loads(data)
     amount = source.choice([1, 255, 2**16, 2**20, 2**28, 2**31 - 2, 2**40, 2**62])
-    numbers = [place for place in mutated_files.nodes(document, []) if type(place[0][place[1]]) is int]
+    numbers = [place for place in mutations.nodes(document, []) if type(place[0][place[1]]) is int]
     by_container = {}
     for container, key in numbers:
         by_container.setdefault(id(container), []).append((container, key))
@@ -217,11 +216,11 @@ def shifted_numbers(data: bytes, source: random.Random) -> bytes:
 def mutated_lines_of_json(data: bytes, source: random.Random) -> bytes:
     """One line changed as JSON is, or any bytes."""
     if source.random() < 0.5:
-        return mutated_files.mutated_bytes(data, source)
+        return mutations.mutated_bytes(data, source)
     lines = data.split(b"\n")
     place = source.randrange(len(lines))
     try:
-        lines[place] = mutated_files.mutated_json(lines[place], source)
+        lines[place] = mutations.mutated_json(lines[place], source)
     except (ValueError, TypeError, KeyError):
-        return mutated_files.mutated_lines(data, source)
+        return mutations.mutated_lines(data, source)
     return b"\n".join(lines)

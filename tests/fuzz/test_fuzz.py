@@ -29,7 +29,7 @@ def test_a_valid_seed_is_read_and_others_are_one_error(name, tmp_path):
         if seed.name == "valid":
             readers.READERS[name].read(tmp_path / seed.name)
         else:
-            assert readers.mutated_files.fault(readers.READERS[name].read, tmp_path / seed.name, names) is None
+            assert readers.mutations.fault(readers.READERS[name].read, tmp_path / seed.name, names) is None
 
 
 @pytest.mark.slow
