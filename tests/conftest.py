@@ -15,7 +15,6 @@ from pathlib import Path
 import effort
 import guard_pages
 import pytest
-import records
 import texts
 from _pytest import runner
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -23,6 +22,9 @@ from sizes import OF_EVERYTHING, SIZES
 
 import nbbpe
 from nbbpe.kernels.compiler.jit import Kernel
+
+# What fails in these is shown with its values, as in a test.
+pytest.register_assert_rewrite("automata", "piece_tables", "processes", "records", "training_structures")
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data"
@@ -188,9 +190,7 @@ def no_default(monkeypatch) -> None:
 @pytest.fixture
 def bucket() -> Iterator[str]:
     """A folder in fsspec's memory, by its URL."""
-    records.needs("fsspec")
-    import fsspec
-
+    fsspec = pytest.importorskip("fsspec", reason='needs fsspec: pip install "nbbpe[data]"')
     filesystem = fsspec.filesystem("memory")
     filesystem.store.clear()
     yield "memory://bucket"

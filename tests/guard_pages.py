@@ -56,7 +56,7 @@ def new_pages(size: int) -> int:
     """The address of so many bytes, of whole pages, with a page before them and one behind that may not be touched."""
     start = _map(0, size + 2 * PAGE, _NONE, _PRIVATE_ANONYMOUS, -1, 0)
     assert start != -1, "no memory"
-    assert _protect(start + PAGE, size, _READ_WRITE) == 0
+    assert _protect(start + PAGE, size, _READ_WRITE) == 0, "the pages cannot be made accessible"
     return start + PAGE
 
 
@@ -75,7 +75,7 @@ def placed(text: Any) -> Any:
     It is a copy of the object's memory, which stays until the process ends, as anybody may hold it: its count of references
     never comes down to zero.
     """
-    assert isinstance(text, bytes) or text.isascii()
+    assert isinstance(text, bytes) or text.isascii(), "only bytes, and a str of ASCII, lie in one piece"
     n_bytes = sys.getsizeof(text)
     size = -(-n_bytes // PAGE) * PAGE
     at = new_pages(size) + (size - n_bytes) // 8 * 8
