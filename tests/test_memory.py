@@ -1,5 +1,4 @@
-"""Memory for large arrays: what is not used need not be there, and what cannot be there is said as others say it. And how
-much memory, and time, hard texts take."""
+"""How much memory hard texts take, and how much large arrays that are hardly used; too much is a MemoryError."""
 
 from __future__ import annotations
 

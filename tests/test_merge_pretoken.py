@@ -1,5 +1,4 @@
-"""kernels/encoding/merge_table.py against a dict, and the ways of merging a pretoken (short, long, and by rank)
-against the textbook."""
+"""kernels/encoding/merge_table.py against a dict, and the ways of merging a pretoken against the textbook."""
 
 from __future__ import annotations
 

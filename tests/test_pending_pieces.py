@@ -1,6 +1,4 @@
-"""kernels/encoding/pending_pieces.py: pieces that wait change no id, whatever ends their wait; and what it takes for
-granted of pieces.
-"""
+"""kernels/encoding/pending_pieces.py: pieces that wait change no id, and what it takes for granted of pieces holds."""
 
 from __future__ import annotations
 
