@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import tempfile
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -160,6 +161,17 @@ def guarded_arrays() -> Iterator[None]:
         return
     with guard_pages.guarded_memory().used():
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_thread_is_left() -> Iterator[None]:
+    """No test leaves a thread for which Python would wait when it ends."""
+    before = set(threading.enumerate())
+    yield
+    left = {thread for thread in threading.enumerate() if not thread.daemon} - before
+    for thread in left:
+        thread.join(1)
+    assert [thread for thread in left if thread.is_alive()] == []
 
 
 @pytest.fixture

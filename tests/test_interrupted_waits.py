@@ -43,6 +43,22 @@ def ends() -> Iterator[threading.Event]:
         event.set()
 
 
+@pytest.fixture
+def later() -> Iterator[Callable[..., None]]:
+    """`later(seconds, function, *arguments)`: calls a function in another thread, unless the test has ended before."""
+    timers: list[threading.Timer] = []
+
+    def begin(seconds: float, function: Callable[..., object], *arguments: object) -> None:
+        timers.append(threading.Timer(seconds, function, arguments))
+        timers[-1].start()
+
+    try:
+        yield begin
+    finally:
+        for timer in timers:
+            timer.cancel()
+
+
 def interrupts_after(seconds: float, n: int = 1) -> None:
     """Send this process Ctrl-C, `n` times."""
 
@@ -93,12 +109,12 @@ class Own(Waits):
         yield task
 
 
-def test_waiting_for_a_queue_a_future_and_a_thread(ends):
+def test_waiting_for_a_queue_a_future_and_a_thread(ends, later):
     queue: SimpleQueue[int] = SimpleQueue()
-    threading.Timer(12, queue.put, [1]).start()
+    later(12, queue.put, 1)
     assert_interrupted(lambda: waiting.next_item(queue))
     future: Future[int] = Future()
-    threading.Timer(12, future.set_result, [1]).start()
+    later(12, future.set_result, 1)
     assert_interrupted(lambda: waiting.first_done([future]))
     thread = threading.Thread(target=ends.wait, args=(12,), daemon=True)
     thread.start()
@@ -138,12 +154,12 @@ def test_waiting_for_a_source_that_is_read_ahead(ends):
     assert_interrupted(read, n=2)
 
 
-def test_what_was_waited_for_is_given_back():
+def test_what_was_waited_for_is_given_back(later):
     queue: SimpleQueue[int] = SimpleQueue()
-    threading.Timer(0.5, queue.put, [7]).start()
+    later(0.5, queue.put, 7)
     assert waiting.next_item(queue) == 7
     done, waited_for = Future(), Future()
-    threading.Timer(0.5, done.set_result, [8]).start()
+    later(0.5, done.set_result, 8)
     assert waiting.first_done([done, waited_for]) == ({done}, {waited_for})
     waiting.join(threading.Thread(target=print))
 
