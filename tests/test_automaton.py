@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 import random
 import string
-import time
+from functools import partial
 
 import naive
 import numpy as np
@@ -40,6 +39,7 @@ from boundary_rules import marked, rules_of
 from effort import examples, mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
+from timing import seconds
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK
@@ -501,17 +501,14 @@ def test_walks_that_fail_are_noted_and_change_nothing(pattern):
 )
 def test_walks_that_fail_take_linear_time(pattern, unit):
     tables = tables_of(pattern)
-    seconds = {}
-    for n in 1000, 100_000, 1_000_000:  # the first compiles the kernel
+
+    def took(n: int) -> float:
         data = unit.encode() * (n // len(unit.encode()))
-        seconds[n] = math.inf
-        for _ in range(3):  # the least of three: the long one is slowed by new memory where other tests run beside it
-            began = time.process_time()
-            ends = ends_by_kernel([data], tables)
-            seconds[n] = min(seconds[n], time.process_time() - began)
-            assert len(ends) == len(data.decode())
+        assert len(ends_by_kernel([data], tables)) == len(data.decode())
+        return seconds(lambda: ends_by_kernel([data], tables))
+
     # Ten times as long: a hundred times where each walk goes to the end.
-    assert seconds[1_000_000] < 40 * max(seconds[100_000], 1e-3)
+    assert took(1_000_000) < 40 * max(took(100_000), 1e-3)
 
 
 @pytest.mark.parametrize("pattern", ["(?:ab)*c|a|b", "(?:a|b.)*c|."])
@@ -527,13 +524,8 @@ def test_walks_that_could_fail_around_several_states_are_refused(pattern):
 def test_no_pattern_takes_long_over_what_repeats(name):
     tables = NAMED[name].tables
     for unit in " ", "\n", "\r\n", "a", "A", "1", "'", "/", "!", "\u3000", " \n", "中", "\u0301", "'l", "aA", "a'":
-        seconds = []
-        for n in 1000, 30_000, 300_000:
-            data = (unit * n).encode()
-            began = time.process_time()
-            ends_by_kernel([data], tables)
-            seconds.append(time.process_time() - began)
-        assert seconds[2] < 50 * max(seconds[1], 2e-3), unit
+        few, many = (seconds(partial(ends_by_kernel, [(unit * n).encode()], tables)) for n in (30_000, 300_000))
+        assert many < 50 * max(few, 2e-3), unit
 
 
 # Several in turn

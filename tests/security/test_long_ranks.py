@@ -12,6 +12,7 @@ import processes
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from timing import seconds
 
 import nbbpe
 from nbbpe.model import rank_vocab
@@ -39,22 +40,16 @@ def late_difference(n: int) -> list[bytes]:
     return [token for i in range(50) for token in (letters(n // 100) + b"%d" % i, b"%d" % i + letters(n // 100))]
 
 
-def seconds(tokens: list[bytes]) -> float:
+def took(tokens: list[bytes]) -> float:
     """What it takes to make the table of merges."""
     vocab = dict(enumerate([*BYTES, *tokens]))
-    took = []
-    for _ in range(3):
-        start = time.process_time()
-        rank_vocab.merges_by_rank(PackedVocab.of(vocab))
-        took.append(time.process_time() - start)
-    return min(took)
+    return seconds(lambda: rank_vocab.merges_by_rank(PackedVocab.of(vocab)))
 
 
 @pytest.mark.parametrize("tokens", [one_long, many_prefixes, late_difference])
 def test_the_time_grows_with_the_bytes(tokens):
-    seconds(tokens(1000))  # compiles
     # 16 times the bytes: 256 times the time where each split of a token is looked at with both sides.
-    assert seconds(tokens(400_000)) < 80 * max(seconds(tokens(25_000)), 0.002)
+    assert took(tokens(400_000)) < 80 * max(took(tokens(25_000)), 0.002)
 
 
 def file_of(tmp_path, tokens: list[bytes]):
