@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from timing import seconds
 
 import nbbpe
-from nbbpe.model import rank_vocab
+from nbbpe.model import long_merges, rank_vocab
 from nbbpe.model.packed_vocab import PackedVocab
 
 BYTES = [bytes([byte]) for byte in range(256)]
@@ -81,6 +81,17 @@ while True:
     tokenizer._model.merge_table()
 """
     processes.assert_ended_well(processes.interrupt(script, str(path)))
+
+
+@pytest.mark.parametrize("work", [rank_vocab.merges_by_rank, rank_vocab.recovered_merges])
+def test_long_tokens_are_merged_by_a_call_that_ctrl_c_interrupts(monkeypatch, work):
+    def interrupted(call):
+        call()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(long_merges, "interruptible", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        work(PackedVocab.of(dict(enumerate([*BYTES, letters(long_merges.LONG)]))))
 
 
 def pairs_of(tokens: list[bytes]) -> list[tuple[int, int, int]]:
