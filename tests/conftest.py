@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import os
 import shutil
 import signal
@@ -130,8 +131,22 @@ def quiet():
         yield
 
 
+@pytest.fixture(scope="session")
+def all_is_imported(small, tmp_path_factory) -> None:
+    """Other users may not be able to read Python's own modules, as where they lie in root's home."""
+    package = Path(nbbpe.__file__).parent
+    for path in package.rglob("*.py"):
+        name = ".".join(["nbbpe", *path.relative_to(package).with_suffix("").parts])
+        if not name.startswith(("nbbpe.__main__", "nbbpe.hf")):  # which would run, and would import transformers
+            importlib.import_module(name.removesuffix(".__init__"))
+    folder = tmp_path_factory.mktemp("warm")
+    small.save(folder / "tok")
+    nbbpe.load(folder / "tok")
+    small.encode_file(iter(["the cat", "sat"]), folder / "ids.bin")
+
+
 @pytest.fixture
-def nobodys_folder() -> Iterator[tuple[Path, Callable[[], contextlib.AbstractContextManager[None]]]]:
+def nobodys_folder(all_is_imported) -> Iterator[tuple[Path, Callable[[], contextlib.AbstractContextManager[None]]]]:
     """A folder that anybody may enter, and `as_nobody()`, within which this process may not do what only root may."""
     folder = Path(tempfile.mkdtemp(prefix="nbbpe-test-"))
     folder.chmod(0o755)

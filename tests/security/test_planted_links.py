@@ -22,9 +22,12 @@ from nbbpe.system.links import target_of
 US, MALLORY, COLLEAGUE = 20_001, 20_002, 20_003
 ROOT = 0
 
-pytestmark = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can make the files of several users"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can make the files of several users"
+    ),
+    pytest.mark.usefixtures("all_is_imported"),
+]
 
 
 def as_user(uid: int, work: Callable[[], object]) -> str:
@@ -47,15 +50,6 @@ def as_user(uid: int, work: Callable[[], object]) -> str:
         told = file.read()
     os.waitpid(child, 0)
     return told
-
-
-@pytest.fixture(scope="module", autouse=True)
-def all_is_imported(small, tmp_path_factory) -> None:
-    """Other users may not be able to read Python's own modules, as where they lie in root's home."""
-    folder = tmp_path_factory.mktemp("warm")
-    small.save(folder / "tok")
-    nbbpe.load(folder / "tok")
-    small.encode_file(iter(["the cat", "sat"]), folder / "ids.bin")
 
 
 def folder(path: Path, uid: int, mode: int) -> Path:
