@@ -461,12 +461,12 @@ def test_memory_does_not_grow_with_a_file(nfc, tmp_path):
     ],
 )
 def test_a_long_run_of_marks_takes_no_time_by_its_square(ours, form, run):
-    """200,000 marks in turns, as CI has it, take unicodedata a minute and more."""
+    """50,000 marks in turns take unicodedata more than a second, and 200,000, as CI has it, a minute."""
     text = "a" + run * (examples(50_000, 200_000) // len(run))
-    began = time.perf_counter()
+    began = time.process_time()
     ids = ours.encode_array(text)
     stream = np.concatenate(list(ours.encode_stream([text])))
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 1
     assert stream.tolist() == ids.tolist()
     short = "a" + run * (2000 // len(run))
     assert ours.decode(ours.encode(short)) == unicodedata.normalize(form, short)
