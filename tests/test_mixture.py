@@ -454,3 +454,10 @@ def test_a_source_that_a_sample_has_whole_is_named_once(tmp_path, limits, said, 
     assert " 'b'" not in warned.split(" of ", 1)[1]
     told = tok.provenance["training"]["mixture"]["sources"]
     assert told["a"]["bytes"] == 23_000
+
+
+def test_a_compressed_source_that_is_larger_than_estimated_is_named_with_the_reason(tmp_path):
+    with gzip.open(tmp_path / "a.jsonl.gz", "wt") as file:
+        file.writelines(f'{{"text": "the cat {i % 9} sat on the mat, and the mat lay on it"}}\n' for i in range(5000))
+    with pytest.warns(UserWarning, match="of 'a' to train on, as compressed text may be larger than estimated"):
+        nbbpe.train(nbbpe.Mixture({"a": tmp_path / "a.jsonl.gz"}, max_bytes=50_000), 270)

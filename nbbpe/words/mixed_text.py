@@ -70,13 +70,14 @@ class MixedText(Supply):
         ]
         without = [name for name in sampled if trained[name].is_empty()]
         if len(without) < len(trained):  # else it is an error
-            _warn_of_sampled(without, f"{self._limits()} leaves no text of", "to train on")
+            _warn_of_sampled(without, f"{self._limits()} leaves no text of", " to train on, as")
         if mixture.held_out:
             none = [name for name in sampled if not len(counted.held_out[name].counts)]
-            _warn_of_sampled(none, f"held_out={mixture.held_out} holds out no text of")
+            _warn_of_sampled(none, f"held_out={mixture.held_out} holds out no text of", ", as")
         most = {name: max_bytes_of(mixture, name) or math.inf for name in sampled}
         larger = [name for name in sampled if counted.records[name]["bytes"] > 2 * most[name]]
-        _warn_of_sampled(larger, f"max_bytes={mixture.max_bytes} leaves more than twice as much text of", "to train on")
+        after = " to train on, as compressed text may be larger than estimated, and"
+        _warn_of_sampled(larger, f"max_bytes={mixture.max_bytes} leaves more than twice as much text of", after)
 
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         counted = self._count(split, limit)
@@ -170,13 +171,13 @@ class ParityText(MixedText):
         return Gathered(concatenate(parts), [], limit, self._skipped)
 
 
-def _warn_of_sampled(names: list[str], before: str, after: str = "") -> None:
+def _warn_of_sampled(names: list[str], before: str, after: str) -> None:
     """Warn of what sampling does to sources, said by the words before their names and after them; of none, do nothing."""
     if names:
-        said = " ".join(filter(None, [before, first_few(names), after]))
         warn_user(
-            f"{said}, as whole documents are kept or left out. In plain text, special tokens separate documents; without "
-            "special tokens, each line is a document (with_special_tokens adds them after training)"
+            f"{before} {first_few(names)}{after} whole documents are kept or left out. In plain text, special tokens "
+            "separate documents; without special tokens, each line is a document (with_special_tokens adds them after "
+            "training)"
         )
 
 
