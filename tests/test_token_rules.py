@@ -321,3 +321,10 @@ def test_a_regex_that_forbids_tokens_and_does_not_end_is_named(sizes, kind, forb
     rules = nbbpe.TokenRules(forbidden=kind(forbidden))
     with pytest.raises(ValueError, match=rf"forbidden has b?{re.escape(message)}.* in the token b'a+'"):
         nbbpe.train(documents=["a" * 4096], vocab_size=268, rules=rules)
+
+
+@pytest.mark.parametrize("forbidden", ["^[ -~]*$", r"^\P{Han}*$", rb"^.{0,9}$", "(?=[ -~])"])
+def test_a_regex_that_takes_all_of_many_tokens_is_not_said_to_match_every_token(forbidden):
+    text = "the cat été 日本 日本 the-cats-and-hats the-cats-and-hats"
+    with pytest.warns(UserWarning, match="with rules for tokens, so the vocabulary has"):
+        nbbpe.train(documents=[text], vocab_size=400, rules=nbbpe.TokenRules(forbidden=forbidden))
