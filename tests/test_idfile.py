@@ -831,3 +831,12 @@ def test_reading_ids_needs_no_numba(encoded):
     )
     assert processes.run(script, encoded).strip() == "False"
     shutil.rmtree(encoded.parent)
+
+
+def test_ids_are_read_beside_ends_that_cannot_be(records, small):
+    os.remove(f"{records}.ends")
+    os.symlink(os.path.basename(f"{records}.ends"), f"{records}.ends")  # a circle
+    data = nbbpe.TokenFile(records, small)
+    data.verify()
+    with pytest.raises(FileNotFoundError, match="is missing, which says where the documents"):
+        data.documents()

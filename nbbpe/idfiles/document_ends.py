@@ -69,9 +69,9 @@ def append_ends(whole: str, part: str | NDArray[np.int64], n_before: int) -> Non
 def map_ends(ids_path: Path) -> NDArray[np.int64] | None:
     """The ends that belong to a file of ids, mapped into memory; None if nbbpe wrote none."""
     path = ends_path(ids_path)
-    if not is_file_or_nothing(path):  # to open a pipe would wait for a writer without end
-        return None
     try:
+        if not is_file_or_nothing(path):  # to open a pipe would wait for a writer without end
+            return None
         with open(path, "rb") as file:
             n_ends, rest = divmod(os.fstat(file.fileno()).st_size - len(MAGIC), DTYPE.itemsize)
             if n_ends < 1 or rest or file.read(len(MAGIC)) != MAGIC:
