@@ -106,9 +106,8 @@ class OffsetFinder:
         if len(text) <= _FEW and isinstance(ids_of_texts, list) and isinstance(starts_of_texts, list):
             return self._find_few(texts, text, ids_of_texts, starts_of_texts)
         ids = np.array(ids_of_texts, dtype=np.int64) if isinstance(ids_of_texts, list) else ids_of_texts
-        if (
-            self._stripping and np.isin(ids, list(self._stripping)).any()
-        ):  # whitespace after it may be a token of its own, too
+        # Whitespace beside a token that takes it may be a token of its own, too.
+        if self._stripping and np.isin(ids, list(self._stripping)).any():
             return None
         starts_of_ids = np.array(starts_of_texts, dtype=np.int64)
         counts = starts_of_ids[1:] - starts_of_ids[:-1]
