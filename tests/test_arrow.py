@@ -340,7 +340,6 @@ def test_a_lazy_frame_is_refused_with_how_to_get_its_data(small):
     frame = pytest.importorskip("polars").LazyFrame({"text": ["the cat"], "count": [1]})
     for argument, call in {
         "source": lambda: nbbpe.train(frame, 260),
-        "source[0]": lambda: nbbpe.count_words([frame]),
         "documents": lambda: nbbpe.train(documents=frame, vocab_size=260),
         "counts": lambda: nbbpe.train(counts=frame, vocab_size=260),
         "texts": lambda: small.encode_batch(frame),
@@ -432,3 +431,14 @@ def test_views_of_short_strings_in_a_table_are_read(kind):
     expected = nbbpe.train(documents=["the cat", "sat", ""], vocab_size=259)
     for given in table, table.to_reader(), table.to_batches()[0]:
         assert nbbpe.train(given, vocab_size=259).merges == expected.merges
+
+
+@pytest.mark.parametrize("kind", ["table", "column", "polars", "lazy"])
+def test_a_table_in_a_list_is_refused_with_what_is_taken(kind):
+    table = pa.table({"text": ["the cat"]})
+    if kind in ("polars", "lazy"):
+        table = pytest.importorskip("polars").from_arrow(table)
+    data = {"column": lambda: table["text"], "lazy": lambda: table.lazy()}.get(kind, lambda: table)()
+    with pytest.raises(TypeError, match=r"item 0 of source is \w+, .*: give a table or a column by itself"):
+        nbbpe.train([data], 257)
+    assert nbbpe.train(data.collect() if kind == "lazy" else data, 257).merges

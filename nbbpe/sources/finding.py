@@ -188,12 +188,10 @@ def _paths(source: object, argument: str) -> list[Path] | None:
         raise ValueError(f"{argument} is an empty list: name at least one file")
     for number, item in enumerate(source):
         if not isinstance(item, (str, os.PathLike)):
-            check_collected(item, f"{argument}[{number}]")
             _check_not_open(item, f"item {number:,} of {argument}")
-            raise TypeError(
-                f"item {number:,} of {argument} is {type(item).__name__}, and a list is of paths: give documents as "
-                "documents=[...]"
-            )
+            is_table = is_arrow(item) or hasattr(item, "collect_schema")  # as a lazy frame has it
+            way_out = "give a table or a column by itself" if is_table else "give documents as documents=[...]"
+            raise TypeError(f"item {number:,} of {argument} is {type(item).__name__}, and a list is of paths: {way_out}")
         _check_no_text(item, f"item {number:,} of {argument} is")
     return list(map(os.fsdecode, source))
 
