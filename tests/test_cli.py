@@ -1412,3 +1412,11 @@ def test_a_folder_that_may_not_be_written_to_is_named_alike_by_all_commands(run,
         with as_nobody():
             done = run(*command)
         assert_one_line_error(done, 1, f"{folder / 'locked'}: cannot write to the folder: Permission denied")
+
+
+@pytest.mark.parametrize("command", ["count", "encode"])
+def test_commands_that_encode_import_nothing_that_trains(folder, command):
+    names = ["nbbpe.training", "nbbpe.vocabulary", "nbbpe.words"]
+    script = f"import sys; from nbbpe.cli import main; main(sys.argv[1:]); print([m in sys.modules for m in {names}])"
+    arguments = command, str(folder / "text.txt"), "-t", str(folder / "tok")
+    assert processes.run(script, *arguments).splitlines()[-1] == "[False, False, False]"

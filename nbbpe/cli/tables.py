@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..inspection import Comparison, Split, TextFigures, Token, VocabularyFigures
-from ..system.excerpt import printable, shortened, shown_token
-from ..vocabulary.report import percent, shown_pattern
+from ..system.excerpt import percent, printable, shortened, shown_pattern, shown_token
 
 WIDTH = 80
 _BAR = 30

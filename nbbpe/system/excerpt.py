@@ -1,4 +1,4 @@
-"""Excerpts for messages: of a name, a value, a token."""
+"""Excerpts for messages, tables and pages: of a name, a value, a token, a pattern; a share of a whole."""
 
 from __future__ import annotations
 
@@ -51,6 +51,16 @@ def shown_token(token: bytes, most: int = 40) -> str:
         return shortened(repr(token.decode()), most)
     except UnicodeDecodeError:
         return shortened(repr(token), most)
+
+
+def shown_pattern(spelling: str | list[str] | None) -> str:
+    """A split pattern as one line."""
+    return ", then ".join(spelling) if isinstance(spelling, list) else spelling or "none"
+
+
+def percent(part: float, whole: float) -> str:
+    """A share of a whole for people to read."""
+    return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
 @contextmanager

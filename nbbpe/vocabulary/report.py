@@ -10,7 +10,7 @@ from ..model.model import Model
 from ..model.version import __version__
 from ..sources import Input, check_field, find_inputs, total_size
 from ..system.atomic_files import whole_file, write_text
-from ..system.excerpt import printable, shown_token
+from ..system.excerpt import percent, printable, shown_pattern, shown_token
 from ..system.paths import Path, check_not_read, checked_name
 from ..system.progress import Progress, ProgressOption
 from ..system.workers import check_workers
@@ -91,11 +91,6 @@ def short_names(paths: Sequence[str]) -> list[str]:
     """The names of files without their folders, where these tell them apart."""
     short = [os.path.basename(path) for path in paths]
     return short if len(set(short)) == len(set(paths)) else list(paths)
-
-
-def shown_pattern(spelling: str | list[str] | None) -> str:
-    """A split pattern as one line."""
-    return ", then ".join(spelling) if isinstance(spelling, list) else spelling or "none"
 
 
 def page(name: str, model: Model, figures: ReportFigures) -> str:
@@ -321,8 +316,3 @@ def _code(text: str) -> str:
 
 def _ratio(part: int, whole: int) -> str:
     return f"{part / whole:.3f}" if whole else "-"
-
-
-def percent(part: float, whole: float) -> str:
-    """A share of a whole for people to read."""
-    return f"{100 * part / whole:.1f} %" if whole else "-"
