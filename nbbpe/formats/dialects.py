@@ -16,8 +16,7 @@ from typing import Literal
 import regex
 
 from ..system.excerpt import shown
-from ..text.pattern_parser import POSIX_CLASS
-from ..text.unicode_sets import WORD
+from ..text.unicode_sets import POSIX_CLASS, WORD
 
 Dialect = Literal["regex", "Oniguruma", "fancy-regex"]
 

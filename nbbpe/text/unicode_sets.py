@@ -13,6 +13,9 @@ WHITESPACE = "\t\n\x0b\x0c\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x
 # \w, to Rust and to `regex`, as the members of a set of a regex
 WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}"
 
+# A class of POSIX in a set of a regex, such as [:alpha:], as a regex
+POSIX_CLASS = r"\[:\^?\w+:\]"
+
 # What Punctuation and BertPreTokenizer cut at, without ASCII's.
 PUNCTUATION = """
     A1 A7 AB B6-B7 BB BF 37E 387 55A-55F 589-58A 5BE 5C0 5C3 5C6 5F3-5F4 609-60A 60C-60D 61B 61E-61F 66A-66D 6D4
