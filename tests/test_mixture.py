@@ -461,3 +461,11 @@ def test_a_compressed_source_that_is_larger_than_estimated_is_named_with_the_rea
         file.writelines(f'{{"text": "the cat {i % 9} sat on the mat, and the mat lay on it"}}\n' for i in range(5000))
     with pytest.warns(UserWarning, match="of 'a' to train on, as compressed text may be larger than estimated"):
         nbbpe.train(nbbpe.Mixture({"a": tmp_path / "a.jsonl.gz"}, max_bytes=50_000), 270)
+
+
+def test_a_source_of_empty_records_is_named_once(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": ""}\n' * 9)
+    (tmp_path / "b.jsonl").write_text("".join(f'{{"text": "the cat {i}"}}\n' for i in range(99)))
+    with pytest.warns(UserWarning, match="^held_out=0.1 leaves no text of 'a' to train on") as caught:
+        nbbpe.train(nbbpe.Mixture({name: tmp_path / f"{name}.jsonl" for name in "ab"}, held_out=0.1), 260)
+    assert len(caught) == 1

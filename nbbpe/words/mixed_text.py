@@ -72,7 +72,7 @@ class MixedText(Supply):
         if len(without) < len(trained):  # else it is an error
             _warn_of_sampled(without, f"{self._limits()} leaves no text of", " to train on, as")
         if mixture.held_out:
-            none = [name for name in sampled if not len(counted.held_out[name].counts)]
+            none = [name for name in sampled if not len(counted.held_out[name].counts) and name not in without]
             _warn_of_sampled(none, f"held_out={mixture.held_out} holds out no text of", ", as")
         most = {name: max_bytes_of(mixture, name) or math.inf for name in sampled}
         larger = [name for name in sampled if counted.records[name]["bytes"] > 2 * most[name]]
