@@ -459,6 +459,7 @@ def test_what_is_not_compiled_is_refused_by_name_and_left_to_regex(pattern):
         assert list(map(to_bytes, found.split(text))) == naive.split(text.encode(), found.compiled)
 
 
+@pytest.mark.usefixtures("quiet")
 def test_a_pattern_that_is_not_compiled_trains_and_encodes():
     pattern = r"\b\w+\b|(?s:.)"
     tokenizer = nbbpe.train(iter(["the cat the mat "] * 5), 262, pattern=pattern)

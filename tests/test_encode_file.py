@@ -322,6 +322,7 @@ def test_a_missing_input_is_named(assert_refused, source):
     assert_refused(IsADirectoryError, "is a folder", input_path=source.parent)
 
 
+@pytest.mark.filterwarnings("ignore:.* is not a text file by its name")
 def test_an_output_that_cannot_be_is_told(assert_refused, source, out):
     assert_refused(FileNotFoundError, "does not exist; make it first", output_path=out / "no" / "such" / "ids.bin")
     assert_refused(NotADirectoryError, "is not a folder", output_path=out / "old.bin" / "ids.bin")
@@ -339,6 +340,7 @@ def test_an_output_that_is_a_folder_is_told_and_kept(small, source, out):
     assert left_in(out / "ids.bin") == []
 
 
+@pytest.mark.filterwarnings("ignore:.* is not a text file by its name")
 def test_the_input_cannot_be_the_output_by_any_name(small, tmp_path):
     path = tmp_path / "text.bin"
     path.write_bytes(DATA)

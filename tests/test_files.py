@@ -234,6 +234,7 @@ def test_saving_does_not_replace_files_of_others(tmp_path, small, name, capfd):
     assert sorted(os.listdir(tmp_path)) == sorted([name, "text"])
 
 
+@pytest.mark.filterwarnings("ignore:.* contains NUL bytes")
 def test_what_belongs_to_a_file_of_ids_is_no_input_for_it(tmp_path, small):
     small.encode_file(iter(["the", "cat"]), tmp_path / "ids.bin")
     # A sidecar is not a file of records; its name says so, and that is noticed first.

@@ -646,6 +646,7 @@ def test_documents_with_stars_are_documents(small, tmp_path, monkeypatch):
     assert encoded(small, iter(documents), tmp_path) == ids_of(small, documents)
 
 
+@pytest.mark.filterwarnings("ignore:.* is not a text file by its name")
 def test_the_output_is_none_of_the_inputs(small, tmp_path):
     (tmp_path / "a.txt").write_text("a")
     (tmp_path / "b.bin").write_text("b")
@@ -655,6 +656,7 @@ def test_the_output_is_none_of_the_inputs(small, tmp_path):
     assert (tmp_path / "b.bin").read_text() == "b"
 
 
+@pytest.mark.filterwarnings("ignore:.* is not a text file by its name")
 def test_a_url_of_this_machine_is_the_file_that_it_names(small, tmp_path, assert_refused):
     needs("fsspec")
     path = write(tmp_path / "a.jsonl", DOCUMENTS)

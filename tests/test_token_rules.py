@@ -292,6 +292,7 @@ def test_rules_and_patterns_for_invalid_bytes_are_saved(tmp_path):
         tok.to_hf(tmp_path / "tokenizer.json")
 
 
+@pytest.mark.usefixtures("quiet")
 def test_a_regex_that_matches_an_empty_text_may_forbid_few_tokens():
     text = "the  \n  the  \n"
     merges = nbbpe.train(documents=[text], vocab_size=270, rules=nbbpe.TokenRules(forbidden=r"^\s*$")).merges
