@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .integers import check_positive
+from .integers import check_limit
 from .job import ENDED, Job, Results, SharedJob, Stopped, run_here, run_tasks
 from .lazy import imported_on_use
 from .worker_processes import WorkerError, run_in_processes, run_with_processes
@@ -35,9 +35,9 @@ def _is_daemonic() -> bool:
 
 def check_workers(workers: int | None) -> int:
     """`workers` as given, or the default for None. Raises TypeError or ValueError unless it is a positive integer."""
-    if workers is None:
+    n_workers = check_limit("workers", workers)
+    if n_workers is None:
         return default_workers()
-    n_workers = check_positive("workers", workers, "a positive integer or None")
     return min(n_workers, default_workers()) if _is_daemonic() else n_workers
 
 
