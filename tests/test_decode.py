@@ -12,6 +12,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.encoding import decoder
@@ -266,7 +267,7 @@ def test_a_character_may_go_on_after_a_special_token_that_a_stream_skips(small):
 
 @given(data=texts.data(60))
 def test_a_stream_of_any_bytes_gives_what_decode_gives(data):
-    bytewise = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)}, [])
+    bytewise = nbbpe.Tokenizer(BYTES, [])
     stream = nbbpe.StreamDecoder(bytewise)
     assert "".join(map(stream.push, data)) + stream.finish() == data.decode(errors="replace")
 

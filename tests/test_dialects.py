@@ -13,6 +13,7 @@ import texts
 from effort import examples
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from vocabularies import BYTE_RANKS
 
 import nbbpe
 from nbbpe.formats.dialects import of_fancy_regex, translated
@@ -57,7 +58,7 @@ def test_fancy_regex_matches_the_same(pattern):
     for seed in range(10):
         text = text_of(seed)
         # A vocabulary that has all pretokens makes each of them one id.
-        ranks = {bytes([byte]): byte for byte in range(256)}
+        ranks = dict(BYTE_RANKS)
         for piece in pieces(pattern, text):
             ranks.setdefault(piece.encode(), len(ranks))
         theirs = tiktoken.Encoding("test", pat_str=pat_str, mergeable_ranks=ranks, special_tokens={})
@@ -196,7 +197,7 @@ def test_sets_less_a_property_and_sets_in_sets_are_spelled_anew(source):
             translated(refused, source, "regex")
 
 
-RANKS = {bytes([byte]): byte for byte in range(256)} | {b"aa": 256, b"\n\n": 257, b"aa\n": 258, b" a": 259}
+RANKS = BYTE_RANKS | {b"aa": 256, b"\n\n": 257, b"aa\n": 258, b" a": 259}
 
 
 @pytest.mark.parametrize(
@@ -224,7 +225,7 @@ def test_posix_classes_of_tiktoken_have_no_character_beyond_ascii(name):
     tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")
     characters = [chr(point) for point in [*range(0x100), 0x3BB, 0x660, 0x2003, 0x3042]]
     twice = {(2 * each).encode(): 300 + number for number, each in enumerate(characters)}
-    ranks = {bytes([byte]): byte for byte in range(256)} | twice
+    ranks = BYTE_RANKS | twice
     for pattern in rf"[[:{name}:]]{{2}}|[\s\S]", rf"[^é[:{name}:]]{{2}}|[\s\S]":
         theirs = tiktoken.Encoding("test", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
         ours = nbbpe.load(theirs)
@@ -275,8 +276,7 @@ def test_what_means_the_same_stays_as_it_is(pattern):
 def test_letters_of_tiktoken_in_any_case_are_the_same(letters, around):
     tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")
     characters = "iIsS\u017fkK\u212aaAzZ\u0130\u0131\u01c5\u01c4\u00e9\u00c9.1"
-    ranks = {bytes([byte]): byte for byte in range(256)}
-    ranks |= {(2 * each).encode(): 300 + number for number, each in enumerate(characters)}
+    ranks = BYTE_RANKS | {(2 * each).encode(): 300 + number for number, each in enumerate(characters)}
     pattern = around.format(letters) + r"|[\s\S]"
     theirs = tiktoken.Encoding("test", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
     ours = nbbpe.load(theirs)

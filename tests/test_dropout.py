@@ -15,6 +15,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
+from vocabularies import BYTES, vocab_of
 
 import nbbpe
 from nbbpe.text.pattern import get_pattern
@@ -111,9 +112,7 @@ def deviates(counts: dict, chances: dict, n: int) -> bool:
 @pytest.mark.parametrize("word", [b"abaab", b"aaaaaa", b"abbaab"])
 def test_the_distribution_is_that_of_the_definition(word, p):
     merges = [(b"a", b"b"), (b"b", b"a"), (b"a", b"a"), (b"aa", b"b"), (b"ab", b"a"), (b"aa", b"aa"), (b"ab", b"aab")]
-    vocab = {byte: bytes([byte]) for byte in range(256)}
-    vocab |= {256 + rank: left + right for rank, (left, right) in enumerate(merges)}
-    tokenizer = nbbpe.Tokenizer(vocab, merges, pattern=WORDS)
+    tokenizer = nbbpe.Tokenizer(vocab_of(merges), merges, pattern=WORDS)
     chances = naive.dropout_distribution(word, ranks_of(tokenizer), p)
     assert math.isclose(sum(chances.values()), 1)
     assert len(chances) > 3
@@ -200,7 +199,7 @@ def test_no_state_of_a_text_reaches_the_next(by_pattern, sizes):
 def test_a_vocabulary_of_ranks():
     """One whose tokens merging by ranks does not give, so that a pretoken that is a token becomes it at once."""
     tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")
-    tokens = [bytes([byte]) for byte in range(256)] + [b"ab", b"bc", b"abcd", b"cab"]
+    tokens = [*BYTES.values(), b"ab", b"bc", b"abcd", b"cab"]
     encoding = tiktoken.Encoding(
         "x", pat_str=WORDS, mergeable_ranks={token: i for i, token in enumerate(tokens)}, special_tokens={}
     )
@@ -221,7 +220,7 @@ def test_a_vocabulary_of_ranks():
 
 
 def test_normalizers_and_prepared_text(shared):
-    nfc = nbbpe.Tokenizer({byte: bytes([byte]) for byte in range(256)} | {256: b"ab"}, [(b"a", b"b")], normalizer="NFC")
+    nfc = nbbpe.Tokenizer(BYTES | {256: b"ab"}, [(b"a", b"b")], normalizer="NFC")
     assert nfc.encode("e\u0301ab", dropout=1) == list("éab".encode())
     neox = nbbpe.load(shared / "vocabs" / "gpt_neox_20b_tokenizer.json")
     text = "def f(x):\n        return x<|endoftext|> the cat"

@@ -30,7 +30,7 @@ import texts
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import BYTES, textbook_ids
+from vocabularies import BYTES, textbook_ids, vocab_of
 
 import nbbpe
 from nbbpe.encoding import compiled_encoder, piece_regex_encoder, regex_encoder
@@ -77,8 +77,7 @@ def test_ids_are_those_of_merging_by_rank_for_any_vocabulary(tokenizer, document
 def test_a_merge_waits_for_its_rank_even_where_its_place_came_up_before():
     # At a the pair (a, b) of rank 1 gives way to (a, bc) of rank 3; (bc, d) of rank 2 comes first.
     merges = [(b"b", b"c"), (b"a", b"b"), (b"bc", b"d"), (b"a", b"bc")]
-    vocab = BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}
-    assert nbbpe.Tokenizer(vocab, merges, pattern=None).encode("abcd") == [97, 258]
+    assert nbbpe.Tokenizer(vocab_of(merges), merges, pattern=None).encode("abcd") == [97, 258]
 
 
 @pytest.mark.exhaustive

@@ -18,6 +18,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.idfiles import block_writer, division, writer
@@ -187,7 +188,7 @@ def test_an_empty_file_gives_an_empty_array(tokenizer, source, out, cut_everywhe
 
 
 def test_a_large_vocabulary_is_written_as_uint32(source, out, cut_everywhere):
-    vocab = {i: bytes([i]) for i in range(256)} | {i: b"<%d>" % i for i in range(256, 65536)} | {65536: b"th"}
+    vocab = BYTES | {i: b"<%d>" % i for i in range(256, 65536)} | {65536: b"th"}
     tokenizer = nbbpe.Tokenizer(vocab, [(b"t", b"h")])
     for path in out / "ids.bin", out / "ids.npy":
         n_ids = tokenizer.encode_file(source, path)

@@ -13,6 +13,7 @@ import regex
 from automata import ALPHABET, automaton_of, random_part, tables_of, to_bytes, to_states
 from effort import examples
 from numba import njit
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import address_of
@@ -135,7 +136,7 @@ def tokenizer():
     """Of merges that show where whitespace is split: training learns none across the pretokens of GPT-4's pattern."""
     parts = [b"\n", b" ", b"\r", b"x", b"e"]
     merges = [*itertools.product(parts, parts), (b"\n\n", b"\n"), (b"\n ", b"\n "), (b"  ", b"  ")]
-    vocab = dict(enumerate([*(bytes([byte]) for byte in range(256)), *map(b"".join, merges), SEPARATOR.encode()]))
+    vocab = dict(enumerate([*BYTES.values(), *map(b"".join, merges), SEPARATOR.encode()]))
     return nbbpe.Tokenizer(vocab, merges, [SEPARATOR], "cl100k")
 
 

@@ -383,7 +383,7 @@ def test_a_size_that_is_there_already_changes_nothing(small):
 
 @pytest.mark.parametrize("again", [0, 256, 257])
 def test_of_several_ids_of_the_same_bytes_the_first_goes_on(again):
-    tokens = [bytes([byte]) for byte in range(256)] + [b"ab"]
+    tokens = [*BYTES.values(), b"ab"]
     for twice in b"a", b"ab":
         vocab = dict(enumerate([*tokens[:again], twice, *tokens[again:]]))
         ids = {token: token_id for token_id, token in reversed(vocab.items())}

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import texts
 from texts import HARD
+from vocabularies import BYTE_RANKS, BYTES
 
 import nbbpe
 from nbbpe.formats import for_transformers
@@ -33,7 +34,7 @@ def with_normalizer() -> nbbpe.Tokenizer:
 
 def by_rank() -> nbbpe.Tokenizer:
     """One without a list of merges of its own: tokenizer.json has another list, which gives the same ids."""
-    ranks = [*(bytes([byte]) for byte in range(256)), b"abcd", b"bc", b"abc"]
+    ranks = [*BYTES.values(), b"abcd", b"bc", b"abc"]
     return nbbpe.load(ListOfRanks({token: rank for rank, token in enumerate(ranks)}))
 
 
@@ -59,7 +60,7 @@ KINDS = {
 
 def two_of_one_id() -> nbbpe.Tokenizer:
     """A tokenizer that no tokenizer.json can hold."""
-    encoding = ListOfRanks({bytes([byte]): byte for byte in range(256)})
+    encoding = ListOfRanks(BYTE_RANKS)
     encoding._special_tokens = {END: 256, "<|user|>": 256}
     return nbbpe.load(encoding)
 

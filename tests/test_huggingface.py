@@ -15,6 +15,7 @@ import texts
 from effort import mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.formats import to_huggingface
@@ -397,7 +398,7 @@ TOKEN = {
 
 def document() -> dict[str, Any]:
     """A good tokenizer.json of 257 tokens."""
-    parts = Model({i: bytes([i]) for i in range(256)} | {256: b"ab"}, [(b"a", b"b")], {}, NAMED["gpt2"], False)
+    parts = Model(BYTES | {256: b"ab"}, [(b"a", b"b")], {}, NAMED["gpt2"], False)
     return json.loads(to_huggingface.content(parts))
 
 

@@ -18,6 +18,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.idfiles import sidecar
@@ -187,7 +188,7 @@ def test_a_token_file_needs_no_tokenizer_and_takes_any_kind_of_path(encoded, mon
 
 
 def test_a_large_vocabulary_is_read_as_uint32(tmp_path, source):
-    vocab = {i: bytes([i]) for i in range(256)} | {70_000: b"th"}
+    vocab = BYTES | {70_000: b"th"}
     tokenizer = nbbpe.Tokenizer(vocab, [(b"t", b"h")])
     for name in "ids.bin", "ids.npy":
         tokenizer.encode_file(source, tmp_path / name)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.kernels.compiler.signature import int64
@@ -96,7 +97,7 @@ def test_neither_memory_nor_references_leak(ids):
 
 
 def test_a_long_text_is_decoded_whole_and_its_room_let_go():
-    vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"x" * 300_000, 257: b""}
+    vocab = BYTES | {256: b"x" * 300_000, 257: b""}
     tokenizer = nbbpe.Tokenizer({i: token for i, token in vocab.items() if token}, [])
     decoder = tokenizer._decoder
     for ids in ([97] * 200, [256, 97] * 2, [97] * 20_000, [256, 98] * 9, [97], []):

@@ -15,6 +15,7 @@ import texts
 from hypothesis import given
 from hypothesis import settings as with_settings
 from hypothesis import strategies as st
+from vocabularies import BYTE_RANKS, BYTES, vocab_of
 
 import nbbpe
 from nbbpe import inspection
@@ -33,8 +34,7 @@ def tokens(tokenizer: nbbpe.Tokenizer, text: str | bytes) -> list[bytes]:
 def first_merges(tokenizer: nbbpe.Tokenizer, n: int) -> nbbpe.Tokenizer:
     """A tokenizer with the first merges of another, and all its special tokens."""
     merges = tokenizer.merges[:n]
-    vocab = dict(enumerate([bytes([byte]) for byte in range(256)] + [left + right for left, right in merges]))
-    return nbbpe.Tokenizer(vocab, merges, list(tokenizer.special_tokens))
+    return nbbpe.Tokenizer(vocab_of(merges), merges, list(tokenizer.special_tokens))
 
 
 def test_figures_of_a_vocabulary(small):
@@ -99,7 +99,7 @@ def test_merges_are_counted_and_their_savings_without_encoding_again(small):
 
 def test_special_tokens_of_one_id_are_counted_once():
     """As in o200k_harmony, where a reserved token has the id of another."""
-    ranks = {bytes([byte]): byte for byte in range(256)} | {b"th": 256, b"the": 257}
+    ranks = BYTE_RANKS | {b"th": 256, b"the": 257}
     special = {"<a>": 260, "<b>": 260}
     encoding = SimpleNamespace(name="x", _mergeable_ranks=ranks, _pat_str=r"\w+|\W", _special_tokens=special)
     tokenizer = nbbpe.load(encoding)
@@ -118,11 +118,10 @@ def test_special_tokens_from_an_iterator_are_allowed_in_every_file(small, tmp_pa
 
 
 def test_merges_of_another_kind_are_not_counted(small, tmp_path):
-    vocab = {i: bytes([i]) for i in range(256)}
-    out_of_order = nbbpe.Tokenizer(vocab | {256: b"ab", 257: b"abc"}, [(b"ab", b"c"), (b"a", b"b")])
-    right_later = nbbpe.Tokenizer(vocab | {256: b"bc", 257: b"abc"}, [(b"a", b"bc"), (b"b", b"c")])
+    out_of_order = nbbpe.Tokenizer(BYTES | {256: b"ab", 257: b"abc"}, [(b"ab", b"c"), (b"a", b"b")])
+    right_later = nbbpe.Tokenizer(BYTES | {256: b"bc", 257: b"abc"}, [(b"a", b"bc"), (b"b", b"c")])
     twice = nbbpe.Tokenizer(
-        vocab | {256: b"ab", 257: b"bc", 258: b"abc"}, [(b"a", b"b"), (b"b", b"c"), (b"ab", b"c"), (b"a", b"bc")]
+        BYTES | {256: b"ab", 257: b"bc", 258: b"abc"}, [(b"a", b"b"), (b"b", b"c"), (b"ab", b"c"), (b"a", b"bc")]
     )
     for tokenizer in out_of_order, right_later, twice:
         counts = inspection.text_figures(tokenizer, documents=["abc abc"]).counts
@@ -153,16 +152,15 @@ def test_a_comparison_is_that_of_the_tokens_side_by_side(small, other, documents
 
 
 def test_a_comparison_shows_stretches_of_up_to_64_bytes():
-    vocab = {byte: bytes([byte]) for byte in range(256)}
     doubled = [b"a" * 2**i for i in range(7)]  # up to 64
     merges = [(each, each) for each in doubled[:-1]]
-    long = nbbpe.Tokenizer(vocab | dict(enumerate(doubled[1:], 256)), merges, [], None)
-    found = inspection.compare(long, nbbpe.Tokenizer(vocab, [], [], None), documents=["a" * 64])
+    long = nbbpe.Tokenizer(BYTES | dict(enumerate(doubled[1:], 256)), merges, [], None)
+    found = inspection.compare(long, nbbpe.Tokenizer(BYTES, [], [], None), documents=["a" * 64])
     assert [each.text for each in found.splits] == [b"a" * 64]
     longer = nbbpe.Tokenizer(
-        vocab | dict(enumerate([*doubled[1:], b"a" * 64 + b"b"], 256)), [*merges, (b"a" * 64, b"b")], [], None
+        BYTES | dict(enumerate([*doubled[1:], b"a" * 64 + b"b"], 256)), [*merges, (b"a" * 64, b"b")], [], None
     )
-    found = inspection.compare(longer, nbbpe.Tokenizer(vocab, [], [], None), documents=["a" * 64 + "b"])
+    found = inspection.compare(longer, nbbpe.Tokenizer(BYTES, [], [], None), documents=["a" * 64 + "b"])
     assert (found.n_differing, found.n_differing_bytes, found.splits) == (1, 65, [])
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import texts
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.conversion import read_tokenizer
@@ -116,9 +117,7 @@ def test_a_file_of_ranks_with_any_name_may_have_newlines_of_windows(tmp_path):
     lines = [f"{base64.b64encode(bytes([byte])).decode()} {byte}\r\n" for byte in range(256)]
     (tmp_path / "ranks").write_text("".join(lines), newline="")
     assert recognised(tmp_path / "ranks").kind == "tiktoken"
-    assert nbbpe.Tokenizer.from_tiktoken(tmp_path / "ranks", pattern="gpt2").vocab == {
-        byte: bytes([byte]) for byte in range(256)
-    }
+    assert nbbpe.Tokenizer.from_tiktoken(tmp_path / "ranks", pattern="gpt2").vocab == BYTES
 
 
 @pytest.mark.usefixtures("no_default")
@@ -129,7 +128,7 @@ def test_the_default_tokenizer_can_be_of_any_format(tokenizer, tmp_path, monkeyp
 
 
 def test_gpt2s_files_have_their_special_token_only_where_it_is_one(tmp_path):
-    vocab = {i: bytes([i]) for i in range(256)} | {256: texts.SPECIAL.encode()}
+    vocab = BYTES | {256: texts.SPECIAL.encode()}
     nbbpe.Tokenizer(vocab, []).save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
     assert nbbpe.load(tmp_path).special_tokens == {texts.SPECIAL: 256}
     left, right = texts.SPECIAL[:1].encode(), texts.SPECIAL[1:].encode()

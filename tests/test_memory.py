@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 from processes import MEASURE, run
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.kernels.machine.large_pages import Room, zeros
@@ -94,7 +95,7 @@ print(after - before, status("VmRSS") - before)
 def test_long_words_cost_not_much_more_than_those_just_short_of_being_long():
     # Each long piece ends a call of the kernel. A letter of a long word takes four times as long as one of a short word; to
     # search all that follows again after each call would cost ten times and more.
-    tokenizer = nbbpe.Tokenizer({byte: bytes([byte]) for byte in range(256)} | {256: b"th"}, [(b"t", b"h")])
+    tokenizer = nbbpe.Tokenizer(BYTES | {256: b"th"}, [(b"t", b"h")])
     source = np.random.default_rng(1)
 
     def seconds(length: int) -> float:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.kernels.encoding import merge_long, merge_pretoken, merge_short, merge_table
@@ -319,7 +320,7 @@ def test_pairs_of_one_rank_that_lie_in_each_other_merge_from_left_to_right(seed,
     tokens = list({bytes(source.choices(b"ab", k=source.randrange(2, 7))): None for _ in range(n_tokens)})
     if by_length:
         tokens.sort(key=len)
-    ranks = {token: rank for rank, token in enumerate([*(bytes([byte]) for byte in range(256)), *tokens])}
+    ranks = {token: rank for rank, token in enumerate([*BYTES.values(), *tokens])}
     merges = merges_by_rank(PackedVocab.of({rank: token for token, rank in ranks.items()}))
     assert merges.n_ascending or not by_length or len(tokens[0]) > 2
     wanted = [ranks[token] for token in naive.merge_by_ranks(pretoken.encode(), ranks)]
@@ -417,7 +418,7 @@ def test_every_position_of_the_longest_pretoken_fits_in_a_list(position):
 @pytest.mark.parametrize("pattern", [None, "gpt2"])
 def test_a_pretoken_whose_positions_do_not_fit_is_an_error(monkeypatch, pattern, options):
     monkeypatch.setattr(merge_long, "MOST_BYTES", 1000)
-    tok = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)} | {256: b"aa"}, [(b"a", b"a")], pattern=pattern)
+    tok = nbbpe.Tokenizer(BYTES | {256: b"aa"}, [(b"a", b"a")], pattern=pattern)
     assert 500 <= len(tok.encode("a" * 1000, **options)) <= 1000
     with pytest.raises(OverflowError, match="a stretch of 1,001 bytes that the pattern may not split"):
         tok.encode("a" * 1001, **options)

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
@@ -280,9 +281,8 @@ def test_a_field_is_that_of_the_sources_which_have_records(tmp_path):
 def test_documents_are_held_out_whole_where_text_is_normalized(tmp_path):
     documents = [letters(i, 500) for i in range(60)]
     (tmp_path / "a.txt").write_text(SPECIAL.join(documents), newline="")
-    vocab = {byte: bytes([byte]) for byte in range(256)}
     plain, normal = (
-        nbbpe.Tokenizer(vocab, [], [SPECIAL], normalizer=normalizer).extend(
+        nbbpe.Tokenizer(BYTES, [], [SPECIAL], normalizer=normalizer).extend(
             nbbpe.Mixture({"a": tmp_path / "a.txt"}, held_out=0.3), 300
         )
         for normalizer in (None, "NFC")
@@ -297,8 +297,7 @@ def test_runs_of_spaces_divide_no_documents_but_normalized_tokens_do(normalizer,
     documents = [letters(i, 300).replace("e", "  ") for i in range(60)]
     (tmp_path / "a.txt").write_text(SPECIAL.join(documents), newline="")
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": document}) + "\n" for document in documents))
-    vocab = {byte: bytes([byte]) for byte in range(256)}
-    nbbpe.Tokenizer(vocab, [], [SPECIAL, "  "]).to_hf(tmp_path / "tokenizer.json")
+    nbbpe.Tokenizer(BYTES, [], [SPECIAL, "  "]).to_hf(tmp_path / "tokenizer.json")
     document = json.loads((tmp_path / "tokenizer.json").read_text())
     document["normalizer"] = {"type": normalizer}
     for token in document["added_tokens"]:

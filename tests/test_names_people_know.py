@@ -11,6 +11,7 @@ import numpy as np
 import processes
 import pytest
 import texts
+from vocabularies import BYTE_RANKS, BYTES
 
 import nbbpe
 import nbbpe.tiktoken
@@ -68,7 +69,7 @@ def test_the_drop_in_gives_what_tiktoken_gives(both):
 
 
 def test_a_special_token_that_is_added_is_one_only_where_it_was_added():
-    tok = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)}, [], ["<a>"])
+    tok = nbbpe.Tokenizer(BYTES, [], ["<a>"])
     assert [tok.is_special_token(token_id) for token_id in (97, 256, 257)] == [False, True, False]
     assert tok.with_special_tokens(["<b>"]).is_special_token(257)
     assert not tok.is_special_token(257)
@@ -95,7 +96,7 @@ def test_single_tokens_are_those_of_tiktoken(both):
 
 
 def test_a_token_comes_before_a_special_token_of_equal_bytes():
-    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256}
+    ranks = BYTE_RANKS | {b"ab": 256}
     given = {"pat_str": r"\w+|\W", "mergeable_ranks": ranks, "special_tokens": {"ab": 300, "<s>": 301}}
     ours, theirs = nbbpe.tiktoken.Encoding("x", **given), tiktoken.Encoding("x", **given)
     for token in "ab", b"ab", "<s>", b"<s>":
@@ -188,7 +189,7 @@ def test_an_encoding_is_made_and_extended_as_people_do_it(both):
 
 
 def test_a_split_regex_that_reads_like_a_name_is_a_regex():
-    ranks = {bytes([byte]): byte for byte in range(256)} | {b"2g": 256, b"t2": 257}
+    ranks = BYTE_RANKS | {b"2g": 256, b"t2": 257}
     for regex in "gpt2", "the":
         ours, theirs = (
             module.Encoding("x", pat_str=regex, mergeable_ranks=ranks, special_tokens={})

@@ -15,6 +15,7 @@ import pytest
 import regex
 import texts
 from texts import HARD
+from vocabularies import BYTES
 
 import nbbpe
 import nbbpe.njit
@@ -49,7 +50,6 @@ def ordinary(tokenizer, documents: list[bytes]) -> list[list[int]]:
 
 @pytest.fixture(scope="module")
 def tokenizers_(gpt2, small, shared) -> dict[str, nbbpe.Tokenizer]:
-    bytes_ = {byte: bytes([byte]) for byte in range(256)}
     found = {"gpt2": gpt2, "small": small}
     found["ranks"] = nbbpe.load(shared / "vocabs" / "cl100k_base.tiktoken")
     sample = [texts.SAMPLE, "the cat sat on the mat 12345 " * 9]
@@ -57,11 +57,11 @@ def tokenizers_(gpt2, small, shared) -> dict[str, nbbpe.Tokenizer]:
         found[name] = nbbpe.train(iter(sample), 300, pattern=pattern)
     # Merges that do not ascend, so that long pretokens take the heap.
     found["any order"] = nbbpe.Tokenizer(
-        bytes_ | {256: b"ab", 257: b"abc", 258: b"bc"}, [(b"ab", b"c"), (b"b", b"c"), (b"a", b"b")], pattern=WORDS
+        BYTES | {256: b"ab", 257: b"abc", 258: b"bc"}, [(b"ab", b"c"), (b"b", b"c"), (b"a", b"b")], pattern=WORDS
     )
     # Tokens that merging does not give.
     tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")
-    ranks = {token: i for i, token in enumerate([*bytes_.values(), b"ab", b"bc", b"abcd", b"cab"])}
+    ranks = {token: i for i, token in enumerate([*BYTES.values(), b"ab", b"bc", b"abcd", b"cab"])}
     found["whole"] = nbbpe.load(tiktoken.Encoding("x", pat_str=WORDS, mergeable_ranks=ranks, special_tokens={}))
     return found
 

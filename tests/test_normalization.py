@@ -21,6 +21,7 @@ from effort import examples, mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
 from timing import seconds
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe import inspection
@@ -525,7 +526,7 @@ def test_every_form_has_a_fingerprint_of_its_own(plain):
 
 
 def test_the_fingerprint_of_one_without_is_what_it_was():
-    tokenizer = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)} | {256: b"ab"}, [(b"a", b"b")], ["<s>"])
+    tokenizer = nbbpe.Tokenizer(BYTES | {256: b"ab"}, [(b"a", b"b")], ["<s>"])
     assert tokenizer.fingerprint == "da98e8d8a085985b"
 
 
@@ -572,7 +573,7 @@ def test_figures_say_it_and_two_different_texts_are_not_compared(nfc, plain):
 
 def test_texts_with_spaces_in_front_of_other_parts_are_not_compared(tmp_path, plain):
     """As many spaces in both, so that sizes alone do not tell."""
-    packed = PackedVocab.of({byte: bytes([byte]) for byte in range(256)})
+    packed = PackedVocab.of(BYTES)
     extras = Extras(prefix_space=True)
     a, b = (nbbpe.Tokenizer._of(Model.fitting(packed, [], [special], "gpt2", extras=extras)) for special in ("<a>", "<b>"))
     assert inspection.compare(a, b, documents=["x"]).n_differing == 0
@@ -584,7 +585,7 @@ def test_texts_with_spaces_in_front_of_other_parts_are_not_compared(tmp_path, pl
 
 
 def test_texts_of_which_tokens_take_other_spaces_are_not_compared(tmp_path):
-    packed = PackedVocab.of({byte: bytes([byte]) for byte in range(256)})
+    packed = PackedVocab.of(BYTES)
     a, b = (
         nbbpe.Tokenizer._of(Model.fitting(packed, [], ["<m>"], "gpt2", extras=Extras({"<m>": (rule,)})))
         for rule in ("lstrip", "rstrip")

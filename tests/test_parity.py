@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 from training_structures import symbol_pairs, walk
-from vocabularies import LIMITS
+from vocabularies import BYTES, LIMITS
 
 import nbbpe
 from nbbpe.counting.sorted_runs import concatenate
@@ -56,7 +56,7 @@ def grouped(sources: list[Words], measures: list[Words] | None, window: int = 0)
 def learned(sources, n_tokens, tie_break="bytes", *, measures=None, window=0, start=(), **options):
     """Merges of the loop, as bytes."""
     words, groups = grouped(sources, measures, window)
-    tokens = [bytes([b]) for b in range(256)] + [left + right for left, right in start]
+    tokens = [*BYTES.values(), *(left + right for left, right in start)]
     begin = None
     if start:
         order = np.arange(len(tokens), dtype=np.int32)

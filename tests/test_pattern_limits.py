@@ -30,6 +30,7 @@ from boundary_rules import marked
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK
@@ -130,7 +131,7 @@ def test_regex_gives_up_where_it_backtracks_without_end(sizes):
     for text, pattern in itertools.product(["a" * 31, "a" * 300], [BACKTRACKS, BACKTRACKS + r"|\bx"]):
         with pytest.raises(ValueError, match=r"takes too long.*given up in a text of"):
             nbbpe.train(iter([text + "b"]), 300, pattern=pattern, split_with="regex")
-    tokenizer = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)}, [], [], BACKTRACKS)
+    tokenizer = nbbpe.Tokenizer(BYTES, [], [], BACKTRACKS)
     with pytest.raises(ValueError, match="takes too long"):
         tokenizer._splitting_with("regex").encode("a" * 300 + "b")
     assert tokenizer.encode("a" * 300 + "b") == [97] * 300 + [98]

@@ -12,6 +12,7 @@ import pytest
 import texts
 from effort import examples, mostly_slow
 from numba import njit
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.kernels.encoding import pending_pieces
@@ -39,7 +40,7 @@ def are_plain(text, starts, state_at, found, found_of_keys):
 def random_pieces() -> list[bytes]:
     """Every short length with each byte somewhere, and words of every length up to beyond a block."""
     source = random.Random(1)
-    pieces = [bytes([byte]) for byte in range(256)] + [b" " + bytes([byte]) for byte in range(256)]
+    pieces = [*BYTES.values(), *(b" " + byte for byte in BYTES.values())]
     for length in range(1, 80):
         for lead in (b"", b" ", b"  "):
             word = bytes(source.choices(b"abcxyz", k=length))

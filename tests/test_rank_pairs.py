@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import texts
 from effort import examples
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.model import rank_pairs
@@ -20,7 +21,7 @@ tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")
 
 def by_rank(tokens: list[bytes]) -> nbbpe.Tokenizer:
     """A tokenizer that merges by rank."""
-    vocab = dict(enumerate([*(bytes([byte]) for byte in range(256)), *tokens]))
+    vocab = dict(enumerate([*BYTES.values(), *tokens]))
     return nbbpe.Tokenizer._of(Model(vocab, None, {}, get_pattern(r"[ab]+|[^ab]+")))
 
 
@@ -67,7 +68,7 @@ def test_merging_below_a_rank_is_the_obvious_thing():
 
 
 def test_a_list_in_another_order_is_no_list_of_ranks():
-    vocab = {i: bytes([i]) for i in range(256)} | {256: b"ab", 257: b"ba", 258: b"aba"}
+    vocab = BYTES | {256: b"ab", 257: b"ba", 258: b"aba"}
     good = np.array([(97, 98, 256), (98, 97, 257), (97, 257, 258), (256, 97, 258)], dtype=np.int32)
     rank_pairs.check_pairs(vocab, good)
     with pytest.raises(ValueError, match="not that of all pairs"):

@@ -8,6 +8,7 @@ import naive
 import numpy as np
 import pytest
 from effort import examples
+from vocabularies import BYTES
 
 from nbbpe.kernels.pieces import special_tokens
 from nbbpe.kernels.pieces.special_tokens import (
@@ -105,7 +106,7 @@ def test_a_search_goes_on_behind_a_token_that_ends_after_the_place():
 
 
 def test_tokens_may_end_with_any_byte():
-    tokens = [bytes([byte]) for byte in range(256)]
+    tokens = list(BYTES.values())
     data = bytes(range(256)) * 2
     for some in tokens, tokens[::2], tokens[1:], tokens[:255]:
         found = special_search.find_breaks(utf8.padded(data), 0, len(data), len(data), new_special_tokens(some))

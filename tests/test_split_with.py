@@ -15,6 +15,7 @@ from automata import random_automata, random_strings
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.counting.counters import WordRules
@@ -250,7 +251,7 @@ def test_encode_file_refuses_what_cannot_be_meant(small, tmp_path):
     ],
 )
 def test_a_pretoken_has_its_own_ids_and_not_those_of_an_equal_piece(pattern, first, second, pretokens):
-    vocab = {i: bytes([i]) for i in range(256)} | {256: b"ab"}
+    vocab = BYTES | {256: b"ab"}
     tokenizer = nbbpe.Tokenizer(vocab, [(b"a", b"b")], [], pattern)
     for each in both_ways(tokenizer):
         found = get_pattern(pattern).split(second)

@@ -11,6 +11,7 @@ import texts
 from hypothesis import given
 from hypothesis import strategies as st
 from texts import HARD, random_texts, real_texts
+from vocabularies import BYTES
 
 import nbbpe
 
@@ -30,7 +31,7 @@ def document(tokens=(b"th", b"the", b" the", b"ab", b"unused"), **config) -> dic
         },
         "vocab": [
             {"rank": rank, "token_bytes": base64.b64encode(token).decode(), "token_str": None}
-            for rank, token in enumerate([*(bytes([byte]) for byte in range(256)), *tokens])
+            for rank, token in enumerate([*BYTES.values(), *tokens])
         ],
     }
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from texts import Data, Words
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.kernels.compiler.signature import int64, uint8
@@ -138,14 +139,14 @@ def test_no_reference_is_kept_or_given_away(text):
 def test_a_text_of_other_characters_keeps_no_utf8():
     text = "中" * 1000
     before = sys.getsizeof(text)
-    nbbpe.Tokenizer(dict(enumerate(bytes([byte]) for byte in range(256))), []).encode(text)
+    nbbpe.Tokenizer(BYTES, []).encode(text)
     assert sys.getsizeof(text) == before
 
 
 @pytest.mark.parametrize("character", ["a", "é", "中", "😀", "\udcff"])
 @pytest.mark.parametrize("call", ["encode", "encode_array", "encode_ordinary", "count"])
 def test_texts_about_as_long_as_a_kernel_takes_at_once(character, call):
-    tokenizer = nbbpe.Tokenizer(dict(enumerate(bytes([byte]) for byte in range(256))), [])
+    tokenizer = nbbpe.Tokenizer(BYTES, [])
     size = len(character.encode(errors="surrogatepass"))
     for n in range(SHORT_TEXT // size - 2, SHORT_TEXT // size + 3):
         for before in ("", "x"):

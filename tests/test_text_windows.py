@@ -9,6 +9,7 @@ import texts
 from effort import examples, mostly_slow
 from hypothesis import example, given
 from hypothesis import strategies as st
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.kernels.encoding.encode_text import SHORT_TEXT
@@ -79,7 +80,7 @@ def test_special_tokens_are_found_across_the_edges_of_windows(small, filler):
 
 def test_characters_of_four_bytes_tell_of_boundaries_across_the_edges_of_windows(sizes):
     # Two spaces are one pretoken unless a letter follows, of which a window may have a part only.
-    tok = nbbpe.Tokenizer({**{i: bytes([i]) for i in range(256)}, 256: b"  "}, [(b" ", b" ")], [], r"\s+(?!\p{L})|\s|\S")
+    tok = nbbpe.Tokenizer(BYTES | {256: b"  "}, [(b" ", b" ")], [], r"\s+(?!\p{L})|\s|\S")
     text = "".join(f"{'x' * n}  {'𠀀😀'[n % 2]}" for n in range(12))
     wanted = tok.encode(text)
     assert wanted.count(256) == 6

@@ -19,6 +19,7 @@ from effort import mostly_slow
 from hypothesis import example, given
 from hypothesis import strategies as st
 from timing import seconds
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.encoding import threads
@@ -120,7 +121,7 @@ def test_an_arrow_column_has_the_ids_of_each_text(tokenizer, num_threads):
 
 @pytest.mark.parametrize("num_threads", [1, 3])
 def test_many_texts_of_a_byte_have_room_for_their_ids(num_threads, sizes):
-    single = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)}, [])
+    single = nbbpe.Tokenizer(BYTES, [])
     pa = pytest.importorskip("pyarrow", reason='needs pyarrow: pip install "nbbpe[data]"')
     for n, held in (1, 64), (300, 64), (5000, 1 << 20):
         sizes(for_threads=1, thread_part=1000, held=held)
@@ -133,7 +134,7 @@ def test_many_texts_of_a_byte_have_room_for_their_ids(num_threads, sizes):
 @pytest.mark.parametrize("num_threads", [1, 3])
 @pytest.mark.parametrize("normalizer", ["NFD", [{"type": "Prepend", "prepend": "▁▁▁"}]])
 def test_ids_have_room_where_a_normalizer_makes_texts_longer(num_threads, normalizer):
-    single = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)}, [], normalizer=normalizer)
+    single = nbbpe.Tokenizer(BYTES, [], normalizer=normalizer)
     batch = ["é" * n for n in (1, 0, 700, 3)] * 20
     wanted = [single.encode(text, num_threads=1) for text in batch]
     assert sum(map(len, wanted)) > sum(len(text.encode()) for text in batch)

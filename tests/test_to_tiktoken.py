@@ -10,7 +10,7 @@ import pytest
 import texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from vocabularies import BYTES
+from vocabularies import BYTE_RANKS, BYTES
 
 import nbbpe
 from nbbpe.text.pattern import NAMED
@@ -153,7 +153,7 @@ def test_several_patterns_in_turn_are_an_error():
 
 
 def test_an_irregular_vocabulary_of_ranks_is_what_it_was(tmp_path):
-    ranks = {bytes([i]): i for i in range(256)} | {b"xyz": 256, b"th": 257, b"hx": 258}
+    ranks = BYTE_RANKS | {b"xyz": 256, b"th": 257, b"hx": 258}
     there = tiktoken.Encoding("odd", pat_str=r"\w+|\W", mergeable_ranks=ranks, special_tokens={"<s>": 300})
     ours = nbbpe.Tokenizer.from_tiktoken(there)
     again = ours.to_tiktoken()

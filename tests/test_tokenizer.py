@@ -279,7 +279,7 @@ def test_a_tokenizer_that_is_chosen_while_the_environments_is_loaded_stays(small
         if source is small:
             return small
         nbbpe.use(small)  # another thread does
-        return nbbpe.Tokenizer({i: bytes([i]) for i in range(256)}, [])
+        return nbbpe.Tokenizer(BYTES, [])
 
     monkeypatch.setattr(default, "_default", None)
     monkeypatch.setattr(default, "load", load)

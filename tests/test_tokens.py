@@ -15,6 +15,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.encoding import tokens as tokens_module
@@ -79,7 +80,7 @@ def test_offsets_wait_for_no_other_thread(small, monkeypatch):
 
 def test_offsets_by_hand():
     # é and 🙂 have a token for each byte, and each of these the offsets of the character.
-    bytewise = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)}, [], ["<s>"])
+    bytewise = nbbpe.Tokenizer(BYTES, [], ["<s>"])
     found = bytewise.tokenize("aé🙂<s>b")
     assert found.ids.tolist() == [97, 0xC3, 0xA9, 0xF0, 0x9F, 0x99, 0x82, 256, 98]
     assert found.byte_offsets.tolist() == [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 6], [6, 7], [7, 10], [10, 11]]
@@ -87,7 +88,7 @@ def test_offsets_by_hand():
 
 
 def test_a_token_that_holds_parts_of_two_characters_has_both():
-    vocab = {i: bytes([i]) for i in range(256)} | {256: b"\xa9\xc3"}
+    vocab = BYTES | {256: b"\xa9\xc3"}
     tokenizer = nbbpe.Tokenizer(vocab, [(b"\xa9", b"\xc3")], pattern=None)
     assert tokenizer.tokenize("éé").char_offsets.tolist() == [[0, 1], [0, 2], [1, 2]]
 

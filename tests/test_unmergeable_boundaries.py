@@ -12,7 +12,7 @@ import pytest
 from boundary_rules import classer
 from effort import examples, mostly_slow
 from numba import njit
-from vocabularies import BYTES, textbook_ids
+from vocabularies import BYTE_RANKS, BYTES, textbook_ids, vocab_of
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK, address_of
@@ -185,8 +185,7 @@ def test_cut_words_have_the_ids_of_whole_words(alphabet, name):
     source = random.Random(3)
     for _ in range(examples(15, 20)):
         merges = random_merges(source, alphabet, source.choice([2, 5, 20, 60]))
-        vocab = BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}
-        tokenizer = nbbpe.Tokenizer(vocab, merges, ["<|x|>", "中A"], name)
+        tokenizer = nbbpe.Tokenizer(vocab_of(merges), merges, ["<|x|>", "中A"], name)
         assert len(tokenizer._encoder.merges.joins) > 0
         data = random_text(source, alphabet, source.choice([5, 20, 200]))
         assert tokenizer.encode(data, allowed_special=set()) == textbook_ids(tokenizer, data, []), (data, merges)
@@ -199,8 +198,7 @@ def test_a_word_that_case_ends_is_not_cut_before(name):
     # By o200k a word ends before the A of x中亚洲AV, but that of 中亚洲AV goes on; 亚洲A must not be merged across.
     merges = [(b"\xe4", b"\xba"), (b"\xe4\xba", b"\x9a"), (b"\xe6", b"\xb4"), (b"\xe6\xb4", b"\xb2")]
     merges += [(left.encode(), right.encode()) for left, right in [("亚", "洲"), ("亚洲", "A"), ("亚洲A", "V")]]
-    vocab = BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}
-    tokenizer = nbbpe.Tokenizer(vocab, merges, [], name)
+    tokenizer = nbbpe.Tokenizer(vocab_of(merges), merges, [], name)
     whole = "亚洲AV"
     if name not in ("kimi-k2", "deepseek3", "deepseek-coder"):  # which split between the two scripts
         assert tokenizer.encode(whole + "a") == [262, ord("a")]
@@ -216,8 +214,7 @@ def test_a_run_of_symbols_is_not_cut_between_marks(name):
     # These marks belong to the symbols around them; a part that began with one would be a word, and end before the '.
     mark = "\u0903"
     merges = [(b"\xa4", b"\x83"), (b"\xa4\x83", b"'")]
-    vocab = BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}
-    tokenizer = nbbpe.Tokenizer(vocab, merges, [], name)
+    tokenizer = nbbpe.Tokenizer(vocab_of(merges), merges, [], name)
     for before in "", ".", "..", " .", "中", "中.", "中..", "a", "1", " ", "\n..", "x" * (BLOCK - 4) + "..":
         for marks in mark, mark * 2, mark * 3, mark + "中", "中" + mark, mark + "\u0301" + mark, mark * 2 + "中" * 2 + mark:
             for after in "'", "'s", "''", ".", "a'", "中'", "":
@@ -230,8 +227,7 @@ def test_what_matches_as_the_letters_do_keeps_harm_as_they_do(pattern):
     # A match that begins with a newline goes on over x, which is no seam letter; alone, each 文 would be a match.
     merges = [(b"\xe4", b"\xb8"), (b"\xe4\xb8", b"\xad"), (b"\xe6", b"\x96"), (b"\xe6\x96", b"\x87")]
     merges.append(("文".encode(), "文".encode()))
-    vocab = BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}
-    tokenizer = nbbpe.Tokenizer(vocab, merges, [], pattern)
+    tokenizer = nbbpe.Tokenizer(vocab_of(merges), merges, [], pattern)
     for text in "\nx中文文", "\n中x中文文", "\nxxx中文文a中文文", "中文文", "\n中文文", f"\n{'x' * BLOCK}中文文":
         assert tokenizer.encode(text) == textbook_ids(tokenizer, text.encode()), text
 
@@ -260,7 +256,7 @@ def test_words_are_not_cut_where_parts_might_be_merged_in_another_way(tmp_path):
         tokenizer = nbbpe.Tokenizer(vocab, merges, [], "gpt2")
         assert (len(tokenizer._encoder.merges.joins) > 0) == known
     # A pretoken that is a token, though merging does not give it: a part of one must not be taken for it.
-    ranks = {bytes([byte]): byte for byte in range(256)} | {"中".encode(): 256, "中文".encode(): 257}
+    ranks = BYTE_RANKS | {"中".encode(): 256, "中文".encode(): 257}
     path = tmp_path / "ranks.tiktoken"
     path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in ranks.items()))
     tokenizer = nbbpe.Tokenizer.from_tiktoken(path, pattern="gpt2")

@@ -6,6 +6,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
+from vocabularies import BYTE_RANKS, BYTES
 
 import nbbpe.tiktoken
 from nbbpe.text.pattern import NAMED
@@ -46,7 +47,7 @@ CHARACTERS = "ab! é中 \n\t\u3000\x1c\x85"
 @pytest.mark.parametrize("pattern", ["gpt2", "cl100k"])
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), max_size=30), st.text(CHARACTERS, max_size=8))
 def test_completions_by_few_tokens_are_tiktokens(pattern, pairs, text):
-    tokens = [bytes([byte]) for byte in range(256)]
+    tokens = list(BYTES.values())
     some = sorted({bytes([byte]) for byte in CHARACTERS.encode()})
     for left, right in pairs:
         token = some[left % len(some)] + some[right % len(some)]
@@ -57,7 +58,7 @@ def test_completions_by_few_tokens_are_tiktokens(pattern, pairs, text):
 
 
 def test_a_control_character_is_no_whitespace_before_which_is_split():
-    ranks = {bytes([byte]): byte for byte in range(256)} | {b"!\x1c": 256, b"  ": 257}
+    ranks = BYTE_RANKS | {b"!\x1c": 256, b"  ": 257}
     assert_same(*made(ranks, "gpt2"), "a!\x1c")
     assert_same(*made(ranks, "gpt2"), "a  ")
 
@@ -65,7 +66,7 @@ def test_a_control_character_is_no_whitespace_before_which_is_split():
 @pytest.mark.parametrize("pattern", ["gpt2", "cl100k"])
 @pytest.mark.parametrize("text", ["a  b", "a   b", "a\n  b", "a\n ", "  b", f"a{END}  b"])
 def test_whitespace_before_a_pretoken_that_begins_with_it_is_unstable_too(pattern, text):
-    tokens = [*(bytes([byte]) for byte in range(256)), b"  ", b" \n", b"\n ", b"  b", b"\n  b"]
+    tokens = [*BYTES.values(), b"  ", b" \n", b"\n ", b"  b", b"\n  b"]
     ranks = {token: rank for rank, token in enumerate(tokens)}
     both = made(ranks, pattern)
     assert_same(*both, text, allowed_special="all")

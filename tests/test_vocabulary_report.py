@@ -13,7 +13,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import saved_as_ranks
+from vocabularies import BYTES, saved_as_ranks
 
 import nbbpe
 from nbbpe.inspection import compression_by_size, merge_counts
@@ -121,7 +121,7 @@ def test_idle_tokens_are_those_that_the_twin_does_not_use(small, documents):
 def test_duplicates_broken_and_long_tokens_by_hand():
     tokens = [b"ca", b"Ca", b" c", b" ca", b"zz", b"\xc3\xa9", b"a\xc3", b"\xa9\xa9", b"12", b"21"]
     merges = [(token[:-1], token[-1:]) for token in tokens if len(token) == 2] + [(b" c", b"a")]
-    vocab = dict(enumerate([*(bytes([byte]) for byte in range(256)), *tokens]))
+    vocab = dict(enumerate([*BYTES.values(), *tokens]))
     found = figures_of(nbbpe.Tokenizer(vocab, merges, pattern=None), {"t": ["ca"]}).tokens
     assert [{each.token for each in group} for group in found.duplicates] == [{b"ca", b"Ca", b" ca"}]
     assert (found.n_by_space, found.n_by_case) == (2, 2)
@@ -141,7 +141,7 @@ def test_tokens_are_listed_in_the_order_that_is_said(tmp_path):
     assert [each.token for each in found.longest] == [b" 12", *(token for token in tokens if token != b" 12")]
     broken = [b"\xa9a", b"a\xc3", b"\xa9\xc3"]
     tok = nbbpe.Tokenizer(
-        dict(enumerate([*(bytes([byte]) for byte in range(256)), *broken, b"ef", b"gh", b"efi", b"ghi"])),
+        dict(enumerate([*BYTES.values(), *broken, b"ef", b"gh", b"efi", b"ghi"])),
         [(each[:-1], each[-1:]) for each in (*broken, b"ef", b"gh", b"efi", b"ghi")],
         pattern=None,
     )

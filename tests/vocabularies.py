@@ -1,4 +1,4 @@
-"""Vocabularies: that of the bytes alone, those of ranks, rules for tokens, and the ids of textbook BPE."""
+"""Vocabularies: those of the bytes alone, of merges and of ranks; rules for tokens, and the ids of textbook BPE."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import nbbpe
 from nbbpe.text.pattern import get_pattern
 
 BYTES = {i: bytes([i]) for i in range(256)}
+BYTE_RANKS = {token: rank for rank, token in BYTES.items()}
 # What TokenRules may ask of tokens, besides a regex.
 LIMITS = st.fixed_dictionaries(
     {},
@@ -23,6 +24,11 @@ LIMITS = st.fixed_dictionaries(
         "max_words": st.integers(1, 3),
     },
 )
+
+
+def vocab_of(merges: list[tuple[bytes, bytes]]) -> dict[int, bytes]:
+    """The bytes, and what each merge makes."""
+    return BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}
 
 
 def saved_as_ranks(tokens: list[bytes], tmp_path, special=()) -> nbbpe.Tokenizer:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from effort import mostly_slow
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.system.atomic_files import put
@@ -39,7 +40,7 @@ def new() -> nbbpe.Tokenizer:
 def ranks(tmp_path_factory) -> nbbpe.Tokenizer:
     """One without a list of merges, of which there is then no file."""
     path = tmp_path_factory.mktemp("ranks") / "x.tiktoken"
-    tokens = [*(bytes([byte]) for byte in range(256)), b"abcd", b"bc"]
+    tokens = [*BYTES.values(), b"abcd", b"bc"]
     path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(tokens)))
     return nbbpe.Tokenizer.from_tiktoken(path, "cl100k", ["<ranks>"])
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.formats import folder_tables, gpt2
@@ -34,7 +35,7 @@ def with_gaps() -> nbbpe.Tokenizer:
 
 
 def by_ranks(folder: Path) -> nbbpe.Tokenizer:
-    tokens = [*(bytes([byte]) for byte in range(256)), b"abcd", b"bc", b"th", b"the"]
+    tokens = [*BYTES.values(), b"abcd", b"bc", b"th", b"the"]
     path = folder / "x.tiktoken"
     path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(tokens)))
     return nbbpe.Tokenizer.from_tiktoken(path, "cl100k", {"<|end|>": 300})

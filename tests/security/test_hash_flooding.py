@@ -10,6 +10,7 @@ from collections.abc import Callable
 import naive
 import numpy as np
 from timing import seconds
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.counting.counters import WordRules
@@ -162,7 +163,7 @@ def columns(n: int) -> tuple[np.ndarray, ...]:
 
 def test_tables_of_tokens_that_collide_are_made_with_another_secret():
     # Three bytes that no two tokens of lower ranks make: the list of merges ends, and tokens are looked up as a whole.
-    tokens = [bytes([i]) for i in range(256)] + [bytes(word) for word in itertools.product(b"abcdefghijkl", repeat=3)]
+    tokens = [*BYTES.values(), *map(bytes, itertools.product(b"abcdefghijkl", repeat=3))]
     vocab = dict(enumerate(tokens))
     text = b" " + b" ".join(tokens[256:])
     wanted = naive.encode_by_ranks(text, {token: i for i, token in vocab.items()}, NAMED["cl100k"].compiled)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from guard_pages import at_page_end
 from timing import seconds
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.kernels.pieces.special_tokens import SpecialTokens, beginning_node, find_specials, new_special_tokens
@@ -137,7 +138,7 @@ def test_ctrl_c_is_answered_while_a_long_text_is_looked_through():
 @pytest.mark.skipif(sys.platform == "win32", reason="pages are guarded by POSIX's mprotect")
 def test_looking_for_tokens_reads_nothing_but_the_text_and_its_padding():
     source = random.Random(3)
-    every = [bytes([i]) for i in range(256)]
+    every = list(BYTES.values())
     for tokens in [b"a"], [b"ab", b"ba", b"b" * 70], every, [b"a" * 200, b"b"]:
         specials = packed(tokens)
         breaks = np.empty((600, 3), dtype=np.int64)

@@ -13,12 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from timing import seconds
+from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.model import long_merges, rank_vocab
 from nbbpe.model.packed_vocab import PackedVocab
-
-BYTES = [bytes([byte]) for byte in range(256)]
 
 
 def letters(n: int, alphabet: bytes = b"abcdefghijklmnop") -> bytes:
@@ -42,7 +41,7 @@ def late_difference(n: int) -> list[bytes]:
 
 def took(tokens: list[bytes]) -> float:
     """What it takes to make the table of merges."""
-    vocab = dict(enumerate([*BYTES, *tokens]))
+    vocab = dict(enumerate([*BYTES.values(), *tokens]))
     return seconds(lambda: rank_vocab.merges_by_rank(PackedVocab.of(vocab)))
 
 
@@ -54,7 +53,7 @@ def test_the_time_grows_with_the_bytes(tokens):
 
 def file_of(tmp_path, tokens: list[bytes]):
     path = tmp_path / "x.tiktoken"
-    lines = [b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate([*BYTES, *tokens])]
+    lines = [b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate([*BYTES.values(), *tokens])]
     path.write_bytes(b"".join(lines))
     return path
 
@@ -91,7 +90,7 @@ def test_long_tokens_are_merged_by_a_call_that_ctrl_c_interrupts(monkeypatch, wo
 
     monkeypatch.setattr(long_merges, "interruptible", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        work(PackedVocab.of(dict(enumerate([*BYTES, letters(long_merges.LONG)]))))
+        work(PackedVocab.of(dict(enumerate([*BYTES.values(), letters(long_merges.LONG)]))))
 
 
 def pairs_of(tokens: list[bytes]) -> list[tuple[int, int, int]]:

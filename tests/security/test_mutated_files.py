@@ -15,6 +15,7 @@ import warnings
 import pytest
 from effort import examples
 from mutations import FORMATS, TEXT, fault, little_room, mutated, read_ids, trained, write_hf, write_ids
+from vocabularies import BYTES
 
 import nbbpe
 
@@ -80,14 +81,14 @@ def test_a_pattern_that_is_too_much_is_one_short_error(tmp_path, pattern):
         assert "nbbpe.json" in str(raised.value)
         for given in pattern, ["gpt2", pattern]:
             with pytest.raises(ValueError, match="pattern '"):
-                nbbpe.Tokenizer({i: bytes([i]) for i in range(256)}, [], pattern=given)
+                nbbpe.Tokenizer(BYTES, [], pattern=given)
 
 
 @pytest.mark.parametrize(
     "pattern", [r"\d{4}-\d{2}-\d{2}|\s|\S{1,500}", r"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}|.", "(?x) \\d{3} | \\D{1,99}"]
 )
 def test_patterns_with_numbers_are_taken(pattern):
-    tokenizer = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)}, [], pattern=pattern)
+    tokenizer = nbbpe.Tokenizer(BYTES, [], pattern=pattern)
     assert tokenizer.decode(tokenizer.encode(TEXT)) == TEXT
 
 
