@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..system.excerpt import first_few
-from ..text.windows import WINDOW, Window, Windows, separated
+from ..text.windows import WINDOW, RowWindows, Window
 from .optional_packages import require
 from .tally import NESTED
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
-_MOST_ROWS = 1 << 14  # in a window
 _DICTIONARY, _RUNS, _FIXED_SIZE = "dictionary<", "run_end_encoded<", "fixed_size_binary["  # how such types are spelled
 LISTS = ("list<", "large_list<", "fixed_size_list<", "list_view<", "large_list_view<")  # older pyarrow knows no views
 _NESTED_KINDS = ("struct<", *LISTS, "map<")
@@ -109,26 +108,19 @@ def null_rows(column: Any) -> list[int]:
     return np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist() if column.null_count else []
 
 
-class ColumnReader(Windows):
-    """Reads arrays of strings (see `as_strings`) window by window; see Windows. Nulls are skipped.
-
-    Every window must be taken whole, as it can be; the next one uses its memory again.
-    """
+class ColumnReader(RowWindows):
+    """Reads arrays of strings (see `as_strings`) window by window; see RowWindows. Nulls are skipped."""
 
     def __init__(self, columns: Iterator[Any], specials: SpecialTokens, separator: int) -> None:
+        super().__init__(specials, separator)
         self._columns = columns
-        self._specials = specials
-        self._separator = separator
         self._strings: Any = None  # the present ones, to which the address below belongs
         self._data_at = 0
         self._offsets = np.zeros(1, dtype=np.int64)
         self._row = 0  # of the next one
-        self._out = np.empty(0, dtype=np.uint8)
-        self._breaks = np.empty((_MOST_ROWS, 3), dtype=np.int64)
 
     def advance(self, taken: int) -> Window | None:
         """See Windows."""
-        from ..kernels.machine.intrinsics import PADDING
         from ..kernels.records.strings import take_strings
 
         while self._row == len(self._offsets) - 1:
@@ -137,12 +129,10 @@ class ColumnReader(Windows):
                 return None
             self._take_up(column)
         longest = int(self._offsets[self._row + 1] - self._offsets[self._row]) + 1
-        if len(self._out) < max(longest, WINDOW) + 2 * PADDING:
-            self._out = np.empty(max(longest, WINDOW) + 2 * PADDING, dtype=np.uint8)
+        self._make_room(max(longest, WINDOW))
         first = self._row
         self._row, n_bytes = take_strings(self._data_at, self._offsets, first, self._out, self._breaks, self._separator)
-        self._out[n_bytes : n_bytes + PADDING] = 0
-        return separated(self._out, n_bytes, self._breaks[: self._row - first], self._specials)
+        return self._window(n_bytes, self._row - first)
 
     def _take_up(self, column: Any) -> None:
         """Begin with the strings of the next array."""

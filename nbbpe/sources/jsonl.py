@@ -15,7 +15,7 @@ import numpy as np
 from ..system.excerpt import first_few
 from ..text.chunks import find_near
 from ..text.utf8 import to_bytes
-from ..text.windows import SEPARATOR, Reader, Window, Windows, separated
+from ..text.windows import SEPARATOR, Reader, RowWindows, Window, Windows
 from .compressed import CompressibleFile, open_stream
 from .inputs import NO_ID, WHOLE, Extent, File, Part, Stream
 from .line_chunks import CHUNK_BYTES, LineChunks
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
     from ..text.chunks import CutRules
 
-_MOST_RECORDS = 1 << 14  # in a window
 _MOST_ESTIMATE = 2  # times the text that is expected: chunks for so much, as what is left is one chunk
 _FEW_THREADS = 3  # one thread at a time decompresses, which is enough for so many
 _BOM = b"\xef\xbb\xbf"
@@ -91,16 +90,15 @@ def shared_by_threads(parts: Sequence[Part], n_text: int, n_threads: int) -> Seq
     return [JsonChunk(whole, chunks, number) for number in range(n_chunks)]
 
 
-class Records(Windows):
-    """Reads the texts of records, those of one window of lines at a time; what one window takes the next uses again."""
+class Records(RowWindows):
+    """Reads the texts of records, those of one window of lines at a time; see RowWindows."""
 
     def __init__(
         self, part: JsonPart, stream: Stream, specials: SpecialTokens, separator: int, tally: Tally, n_before: int = 0
     ) -> None:
         """`n_before` is how many lines of the part are not in the stream."""
+        super().__init__(specials, separator)
         self._part = part
-        self._specials = specials
-        self._separator = separator
         self._tally = tally
         self._field = np.frombuffer(to_bytes(part.field), dtype=np.uint8)
         self._reader = Reader(stream, part.extent.n_bytes(part.compression), _no_specials())
@@ -108,29 +106,22 @@ class Records(Windows):
         self._lines: Window | None = None
         self._position = 0  # of the next line in the window
         self._n_lines = n_before  # before it in the part
-        self._out = np.empty(0, dtype=np.uint8)
-        self._breaks = np.empty((_MOST_RECORDS, 3), dtype=np.int64)
 
     def advance(self, taken: int) -> Window | None:
-        """See Windows. Every window must be taken whole, as it can be."""
-        from ..kernels.machine.intrinsics import PADDING
-
+        """See Windows."""
         while True:
             n_bytes, n_records = self._take()
             if n_records:
-                return separated(self._out, n_bytes, self._breaks[:n_records], self._specials)
+                return self._window(n_bytes, n_records)
             self._lines = self._reader.advance(self._position)
             if self._lines is None:
                 return None
             self._position = self._lines.start
             self._lines.data[self._lines.end] = 0
-            n_room = len(self._lines.data) + PADDING  # for no text is longer than its line
-            if len(self._out) < n_room:
-                self._out = np.empty(n_room, dtype=np.uint8)
+            self._make_room(len(self._lines.data))  # for no text is longer than its line
 
     def _take(self) -> tuple[int, int]:
         """Take the next lines of the window; returns how many bytes they became, and how many records."""
-        from ..kernels.machine.intrinsics import PADDING
         from ..kernels.records.json_lines import take_lines
 
         n_bytes = n_records = 0
@@ -152,7 +143,6 @@ class Records(Windows):
                 self._breaks[n_records] = end, end + 1, self._separator
                 n_bytes = end + 1
                 n_records += 1
-        self._out[n_bytes : n_bytes + PADDING] = 0
         return n_bytes, n_records
 
     def _text(self, line: bytes) -> bytes | None:

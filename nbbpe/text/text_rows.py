@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .utf8 import Text, check_texts, each_readable, each_to_bytes
-from .windows import Window, Windows, separated
+from .windows import MOST_ROWS, RowWindows, Window
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
 ROWS_WINDOW = 1 << 20  # bytes of texts that are copied at a time
-_MOST_ROWS = 1 << 14  # in a window
 
 
 class Rows(NamedTuple):
@@ -59,35 +58,24 @@ def cut_rows(rows: Rows, part_bytes: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(bounds))
 
 
-class RowsReader(Windows):
-    """Reads texts, from number `first` to before `last`, window by window, each with a break of the id `separator` after
-    it; see Windows.
-
-    Every window must be taken whole, as it can be; the next one uses its memory again.
-    """
+class RowsReader(RowWindows):
+    """Reads texts, from number `first` to before `last`, window by window; see RowWindows."""
 
     def __init__(self, rows: Rows, first: int, last: int, specials: SpecialTokens, separator: int) -> None:
+        super().__init__(specials, separator, min(MOST_ROWS, last - first))
         self.n_expected = int(rows.sizes[first:last].sum())
         self._rows = rows
         self._next, self._last = first, last
-        self._specials = specials
-        self._separator = separator
-        self._out = np.empty(0, dtype=np.uint8)
-        self._breaks = np.empty((min(_MOST_ROWS, last - first), 3), dtype=np.int64)
 
     def advance(self, taken: int) -> Window | None:
         """See Windows."""
-        from ..kernels.machine.intrinsics import PADDING
         from ..kernels.records.texts import take_texts
 
         texts, sizes = self._rows
         first = self._next
         if first == self._last:
             return None
-        last = min(self._last, first + _MOST_ROWS)  # to measure all that are left for each window would be quadratic
-        room = max(int(sizes[first]) + 1, min(ROWS_WINDOW, int(sizes[first:last].sum()) + last - first))
-        if len(self._out) < room + 2 * PADDING:
-            self._out = np.empty(room + 2 * PADDING, dtype=np.uint8)
+        last = min(self._last, first + MOST_ROWS)  # to measure all that are left for each window would be quadratic
+        self._make_room(max(int(sizes[first]) + 1, min(ROWS_WINDOW, int(sizes[first:last].sum()) + last - first)))
         self._next, n_bytes = take_texts(texts, first, self._last, self._out, self._breaks, self._separator)
-        self._out[n_bytes : n_bytes + PADDING] = 0
-        return separated(self._out, n_bytes, self._breaks[: self._next - first], self._specials)
+        return self._window(n_bytes, self._next - first)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 WINDOW = 1 << 21
 TEXT_WINDOW = 1 << 23  # of a text in memory: windows of 1 MB made a pass 5 % longer, by the work between two windows
 BATCH = 1 << 20  # bytes of an iterable's documents that are taken together
+MOST_ROWS = 1 << 14  # texts that are copied into a window
 NO_ID = -1  # the id of a break that ends a document after which nothing is written
 CUT = -2  # the id of a break that ends no document: text was dropped there, or is split there
 SEPARATOR = b"\xff"  # between concatenated documents: no part of any UTF-8 text, so nothing merges across it
@@ -270,6 +271,33 @@ def concatenated(documents: list[bytes], specials: SpecialTokens, break_id: int 
         after[:, 1] = np.cumsum([len(document) + 1 for document in documents[:n_breaks]])
         after[:, 0] = after[:, 1] - 1
     return separated(padded(text), len(text), after, specials)
+
+
+class RowWindows(Windows):
+    """Windows of texts that are copied one after another, each with a break of the id `separator` after it.
+
+    Every window must be taken whole, as it can be; the next one uses its memory again.
+    """
+
+    def __init__(self, specials: SpecialTokens, separator: int, most_rows: int = MOST_ROWS) -> None:
+        self._specials = specials
+        self._separator = separator
+        self._out = np.empty(0, dtype=np.uint8)
+        self._breaks = np.empty((most_rows, 3), dtype=np.int64)
+
+    def _make_room(self, n_bytes: int) -> None:
+        """Have room in `_out` for so many bytes, for the padding of the window, and for what kernels write beyond."""
+        from ..kernels.machine.intrinsics import PADDING
+
+        if len(self._out) < n_bytes + 2 * PADDING:
+            self._out = np.empty(n_bytes + 2 * PADDING, dtype=np.uint8)
+
+    def _window(self, n_bytes: int, n_rows: int) -> Window:
+        """The window of the first bytes of `_out` and the first rows of `_breaks`, which are filled."""
+        from ..kernels.machine.intrinsics import PADDING
+
+        self._out[n_bytes : n_bytes + PADDING] = 0
+        return separated(self._out, n_bytes, self._breaks[:n_rows], self._specials)
 
 
 def separated(data: NDArray[np.uint8], end: int, separators: NDArray[np.int64], specials: SpecialTokens) -> Window:
