@@ -120,7 +120,7 @@ FORMATS = (
 )
 
 
-def find_format(target: Path, name: str | None = None) -> Format:
+def find_format(target: Path, name: str | None) -> Format:
     """The format of a name, or without one the format that a target's path implies. ValueError if there is none."""
     path = os.fspath(target)
     if not path:

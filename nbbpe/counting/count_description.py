@@ -72,7 +72,7 @@ def common_description(
     tables: Sequence[tuple[str, Mapping[bytes, bytes] | None]],
     pattern: Pattern | None,
     special_tokens: Sequence[str],
-    is_tokenizers: bool = False,
+    is_tokenizers: bool,
 ) -> tuple[Description, list[int]]:
     """The description that all tables have in common, and the denominator of each.
 

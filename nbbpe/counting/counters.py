@@ -84,7 +84,7 @@ class Counter(ABC):
 class PieceCounter(Counter):
     """Counts words by pieces, for a compiled pattern; pieces are split by its automaton or by `regex`."""
 
-    def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str, by_regex: bool = False) -> None:
+    def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str, by_regex: bool) -> None:
         super().__init__(pattern, specials, on_error)
         self._by_regex = by_regex
         self._pattern_tables = pattern.tables

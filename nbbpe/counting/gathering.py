@@ -135,9 +135,7 @@ class Gathered:
     skipped : the malformed records of the text that were skipped
     """
 
-    def __init__(
-        self, words: WordCounts | None, runs: Sequence[Run], limit: Limit, skipped: Sequence[Skipped] = ()
-    ) -> None:
+    def __init__(self, words: WordCounts | None, runs: Sequence[Run], limit: Limit, skipped: Sequence[Skipped]) -> None:
         self.words = words
         self.skipped = skipped
         self._runs = list(runs)
@@ -225,7 +223,7 @@ class Gathering:
         while parts:
             self.add(parts.pop(), are_distinct=False)
 
-    def add_run(self, run: Run, factor: int = 1) -> None:
+    def add_run(self, run: Run, factor: int) -> None:
         """Add the words of a run, with their counts multiplied by a factor."""
         self._add_to_total(run.total * factor)
         self._runs.append(run._replace(factor=factor))

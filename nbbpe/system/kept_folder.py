@@ -35,7 +35,7 @@ class KeptFolder:
 
 
 @contextmanager
-def kept_folder(path: str, unlocks: bool = False) -> Iterator[KeptFolder]:
+def kept_folder(path: str, unlocks: bool) -> Iterator[KeptFolder]:
     """Use the folder of this name, which is made if it is missing.
 
     unlocks : whether the lock ends with the context also where processes go on that were forked meanwhile, as those of an

@@ -99,7 +99,7 @@ def _fits(n_words: int, n_bytes: int, n_tokens: int, most_bytes: int | None) -> 
 
 
 def words_that_fit(
-    gathered: Gathered, n_tokens: int, limit: Limit, min_word_count: MinWordCount, unit: int = 1
+    gathered: Gathered, n_tokens: int, limit: Limit, min_word_count: MinWordCount, unit: int
 ) -> tuple[WordCounts, LeftOut | None]:
     """The words to train on, in memory, and what was skipped of them.
 
