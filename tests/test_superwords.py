@@ -150,6 +150,7 @@ def test_the_rule_about_words_holds_in_the_second_stage(most):
         # Beside the pattern, these would be other regexes.
         ({"after": 300, "phrase": "["}, ValueError, r"phrase '\[' is not a valid regex: unterminated character set"),
         ({"after": 300, "phrase": "a)|(?:b"}, ValueError, r"phrase 'a\)\|\(\?:b' is not a valid regex: unbalanced"),
+        ({"after": 300, "phrase": "(" * 2000 + ")" * 2000}, ValueError, r"phrase '\(\(.* is too complex for `regex`"),
         ({"after": "300"}, TypeError, "after must be a positive integer, not '300'"),
     ],
 )

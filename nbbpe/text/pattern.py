@@ -11,6 +11,7 @@ import functools
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -302,6 +303,17 @@ def check_repeats(pattern: str) -> None:
             f"pattern {shown(pattern)} repeats something more than {_MOST_WRITTEN_OUT:,} times, which `regex` would "
             "write out"
         )
+
+
+@contextmanager
+def naming_regex(what: str) -> Iterator[None]:
+    """A context in which an error of `regex` about a regex becomes a ValueError that begins with `what`."""
+    try:
+        yield
+    except regex.error as error:
+        raise ValueError(f"{what} is not a valid regex: {error}") from None
+    except Exception as error:  # RecursionError of nested groups, and any other error
+        raise ValueError(f"{what} is too complex for `regex` ({type(error).__name__})") from None
 
 
 def regex_pattern(text: str) -> Pattern:

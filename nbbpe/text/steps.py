@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
-from .pattern import check_repeats
+from .pattern import check_repeats, naming_regex
 
 regex: Any = imported_on_use("regex")  # few tokenizers need it
 
@@ -84,13 +84,9 @@ def string_or_regex(pattern: dict[Any, Any], step: str) -> tuple[str, str]:
 def compiled_step(text: str, step: str) -> Any:
     """The regex of a step, compiled. Raises ValueError that names the step for what is none, or may match nothing."""
     check_repeats(text)
-    try:
+    with naming_regex(f"{step} has {shown(text)}, which"):
         compiled = regex.compile(text)
         matches_nothing = compiled.search("", timeout=_SECONDS)
-    except regex.error as error:
-        raise ValueError(f"{step} has {shown(text)}, which is not a valid regex: {error}") from None
-    except Exception as error:  # RecursionError of nested groups, and any other error
-        raise ValueError(f"{step} has {shown(text)}, which is too complex for `regex` ({type(error).__name__})") from None
     if matches_nothing:
         raise ValueError(f"{step} has the regex {shown(text)}, which matches without taking a character")
     return compiled

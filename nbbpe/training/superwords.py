@@ -11,7 +11,7 @@ from ..system.excerpt import shown
 from ..system.integers import check_positive
 from ..system.lazy import imported_on_use
 from ..system.wrong_argument import WrongArgument
-from ..text.pattern import Pattern, check_repeats, get_pattern, n_groups
+from ..text.pattern import Pattern, check_repeats, get_pattern, n_groups, naming_regex
 
 regex: Any = imported_on_use("regex")
 
@@ -65,10 +65,8 @@ class Superwords:
         if not isinstance(self.phrase, str) or not self.phrase:
             raise TypeError(f"phrase must be a regex, not {self.phrase!r}")
         check_repeats(self.phrase)
-        try:
+        with naming_regex(f"phrase {shown(self.phrase)}"):
             regex.compile(self.phrase)  # by itself, as an unclosed bracket would take in what `phrases` puts behind it
-        except regex.error as error:
-            raise ValueError(f"phrase {shown(self.phrase)} is not a valid regex: {error}") from None
 
 
 def check_superwords(superwords: object, n_tokens: int, pattern: Pattern) -> None:
