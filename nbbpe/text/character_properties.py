@@ -7,7 +7,7 @@ import regex
 from numpy.typing import NDArray
 
 from ..kernels.training.token_limits import LETTER, NUMBER, SCRIPT, WHITESPACE
-from .code_points import N_CODE_POINTS, Edges, read_off
+from .code_points import N_CODE_POINTS, Edges, ranges_of, read_off
 
 # An entry of the table has in SCRIPT a number that all characters of a script share, 0 for characters of every script
 # (digits, punctuation, marks); and in SYSTEMS a bit for each writing system that the character belongs to.
@@ -68,5 +68,5 @@ def _members(code: str) -> Edges:
 
 def _enter(table: NDArray[np.uint16], members: Edges, entry: int) -> None:
     """Set the bits of an entry for some code points."""
-    for first, end in zip(members[::2], members[1::2], strict=True):
+    for first, end in ranges_of(members):
         table[first:end] |= np.uint16(entry)

@@ -40,6 +40,15 @@ def from_ranges(ranges: Iterable[tuple[int, int]]) -> Edges:
     return tuple(merged)
 
 
+def ranges_of(members: Edges) -> Iterator[tuple[int, int]]:
+    """The ranges of a set: of each the first code point, and the one after its last.
+
+    >>> list(ranges_of((48, 58, 97, 98)))
+    [(48, 58), (97, 98)]
+    """
+    return zip(members[::2], members[1::2], strict=True)
+
+
 def complement(members: Edges) -> Edges:
     """All code points that are not members."""
     edges = members[1:] if members[:1] == (0,) else (0, *members)
@@ -111,7 +120,7 @@ def in_any_case(character: str) -> Edges:
         return read_off(f"(?i:{regex.escape(character)})")
     some = read_off("(?i:[A-Za-z])")  # the few that any ASCII letter matches, of which I has one that i has not
     compiled = regex.compile(f"(?i:{character})")
-    points = [point for first, end in zip(some[::2], some[1::2], strict=True) for point in range(first, end)]
+    points = [point for first, end in ranges_of(some) for point in range(first, end)]
     return from_ranges((point, point) for point in points if compiled.fullmatch(chr(point)))
 
 
@@ -127,8 +136,7 @@ def character_classes() -> NDArray[np.uint8]:
     classes = np.full(N_CODE_POINTS, CLASSES.index("o"), dtype=np.uint8)
     letters = (r"\p{Ll}", "l"), (r"\p{Lu}", "u"), (r"\p{Lt}", "u"), (r"\p{Lm}", "c"), (r"\p{Lo}", "c")
     for item, name in (*letters, (r"\p{M}", "m"), (r"\p{N}", "d"), (r"\s", "b")):
-        members = read_off(item)
-        for first, end in zip(members[::2], members[1::2], strict=True):
+        for first, end in ranges_of(read_off(item)):
             classes[first:end] = CLASSES.index(name)
     for character, name in ("'", "'"), ("/", "/"), (" ", "s"), ("\r", "n"), ("\n", "n"):
         classes[ord(character)] = CLASSES.index(name)
