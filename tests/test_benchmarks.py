@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import processes
 import pytest
+from vocabularies import BYTE_RANKS, rank_lines
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
@@ -35,8 +35,7 @@ print([name for name in sys.modules if name.startswith("nbbpe") and name not in 
 
 def test_the_time_in_which_tiktoken_loads_its_vocabulary_has_no_import_of_nbbpe(tmp_path):
     pytest.importorskip("tiktoken")
-    ranks = "".join(f"{base64.b64encode(bytes([byte])).decode()} {byte}\n" for byte in range(256))
-    (tmp_path / "cl100k_base.tiktoken").write_text(ranks)
+    (tmp_path / "cl100k_base.tiktoken").write_bytes(rank_lines(BYTE_RANKS))
     assert processes.run(LOADING, "tiktoken", tmp_path) == "[]\n"
 
 

@@ -15,7 +15,6 @@ import signal
 import subprocess
 import sys
 import time
-from base64 import b64encode
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -26,6 +25,7 @@ import processes
 import pytest
 import texts
 from effort import mostly_slow
+from vocabularies import BYTE_RANKS, rank_lines
 
 import nbbpe
 from nbbpe import cli, early, inspection
@@ -1367,7 +1367,7 @@ def test_options_that_do_not_fit_their_files_are_usage_errors(run, tmp_path, com
     if "c.arrow" in command:
         pytest.importorskip("pyarrow")
         assert run("count-words", "text.txt", "-o", tmp_path / "c.arrow").code == 0
-    (tmp_path / "own.tiktoken").write_text("".join(f"{b64encode(bytes([i])).decode()} {i}\n" for i in range(256)))
+    (tmp_path / "own.tiktoken").write_bytes(rank_lines(BYTE_RANKS))
     (tmp_path / "own.bin").write_bytes(bytes(8))
     names = "c.arrow", "new", "a.bin", "r.html", "own.tiktoken", "own.bin"
     arguments = [tmp_path / each if each in names else each for each in shlex.split(command)]

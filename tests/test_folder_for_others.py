@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import texts
 from texts import HARD
-from vocabularies import BYTE_RANKS, BYTES
+from vocabularies import BYTE_RANKS, BYTES, ranks_of
 
 import nbbpe
 from nbbpe.formats import for_transformers
@@ -35,7 +35,7 @@ def with_normalizer() -> nbbpe.Tokenizer:
 def by_rank() -> nbbpe.Tokenizer:
     """One without a list of merges of its own: tokenizer.json has another list, which gives the same ids."""
     ranks = [*BYTES.values(), b"abcd", b"bc", b"abc"]
-    return nbbpe.load(ListOfRanks({token: rank for rank, token in enumerate(ranks)}))
+    return nbbpe.load(ListOfRanks(ranks_of(ranks)))
 
 
 class ListOfRanks:

@@ -38,16 +38,6 @@ DEEPSEEK = [
 ]
 
 
-def slices(shared: Path) -> list[str]:
-    """A slice of every file, from its middle where it is large."""
-    found = []
-    for name in texts.FILES:
-        data = (shared / "text" / f"{name}.txt").read_bytes()
-        middle = max(len(data) // 2 - SLICE // 2, 0)
-        found.append(data[middle : middle + SLICE].decode(errors="ignore"))
-    return found
-
-
 def theirs_of(path: Path) -> Any:
     return tokenizers.Tokenizer.from_file(str(path))
 
@@ -71,7 +61,7 @@ def famous(request, shared) -> nbbpe.Tokenizer:
 def test_famous_vocabularies_give_the_same_ids_there_and_back(famous, shared, tmp_path):
     famous.to_hf(tmp_path / "tokenizer.json")
     theirs = theirs_of(tmp_path / "tokenizer.json")
-    assert_same(famous, theirs, [*slices(shared), texts.SAMPLE, texts.SPECIAL * 2 + "x"])
+    assert_same(famous, theirs, [*texts.real_texts(shared, SLICE), texts.SAMPLE, texts.SPECIAL * 2 + "x"])
     again = nbbpe.Tokenizer.from_hf(tmp_path / "tokenizer.json")
     assert again == famous
     for token, token_id in famous.special_tokens.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import pickle
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 import texts
-from vocabularies import BYTES
+from vocabularies import BYTE_RANKS, BYTES, rank_lines
 
 import nbbpe
 from nbbpe.conversion import read_tokenizer
@@ -114,8 +113,7 @@ def test_rank_files_are_recognised(shared, tmp_path, gpt2):
 
 
 def test_a_file_of_ranks_with_any_name_may_have_newlines_of_windows(tmp_path):
-    lines = [f"{base64.b64encode(bytes([byte])).decode()} {byte}\r\n" for byte in range(256)]
-    (tmp_path / "ranks").write_text("".join(lines), newline="")
+    (tmp_path / "ranks").write_bytes(rank_lines(BYTE_RANKS).replace(b"\n", b"\r\n"))
     assert recognised(tmp_path / "ranks").kind == "tiktoken"
     assert nbbpe.Tokenizer.from_tiktoken(tmp_path / "ranks", pattern="gpt2").vocab == BYTES
 

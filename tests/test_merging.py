@@ -19,7 +19,8 @@ from effort import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numba import njit
-from training_structures import check_structures, symbol_at, symbol_pairs, word_count_at
+from training_structures import check_structures, spelled, symbol_at, symbol_pairs, word_count_at
+from vocabularies import BYTES
 
 from nbbpe.counting.word_counts import words_from_dict
 from nbbpe.kernels.training import bucket_queue, linked_words, merge_loop, pair_table
@@ -47,16 +48,6 @@ def learned(
     """The merges as pairs of byte strings."""
     options = LearningOptions(tie_break, min_frequency, max_token_length)
     return spelled(learn_merges(words_from_dict(words), n_tokens, options))
-
-
-def spelled(found) -> list:
-    """Merges of ids as pairs of byte strings."""
-    tokens = [bytes([byte]) for byte in range(256)]
-    merges = []
-    for left, right in found.tolist():
-        merges.append((tokens[left], tokens[right]))
-        tokens.append(tokens[left] + tokens[right])
-    return merges
 
 
 def assert_textbook(
@@ -656,14 +647,14 @@ def assert_merges_of_one_word(word: np.ndarray, n_merges: int) -> None:
     merges = learn_merges(words_from_dict({word.tobytes(): 1}), 256 + n_merges).tolist()
     assert len(merges) == n_merges
     symbols = word.astype(np.int32)
-    spelled = [bytes([byte]) for byte in range(256)]
+    tokens = list(BYTES.values())
     for token, merged in enumerate(merges, start=256):
         counts = np.bincount(symbols[:-1] * 512 + symbols[1:])
         best = [divmod(int(pair), 512) for pair in np.flatnonzero(counts == counts.max())]
-        left, right = max(best, key=lambda pair: (spelled[pair[0]], spelled[pair[1]]))
+        left, right = max(best, key=lambda pair: (tokens[pair[0]], tokens[pair[1]]))
         assert merged == [left, right]
         symbols = replaced(symbols, left, right, token)
-        spelled.append(spelled[left] + spelled[right])
+        tokens.append(tokens[left] + tokens[right])
 
 
 @pytest.mark.exhaustive

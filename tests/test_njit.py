@@ -15,7 +15,7 @@ import pytest
 import regex
 import texts
 from texts import HARD
-from vocabularies import BYTES
+from vocabularies import BYTES, ranks_of
 
 import nbbpe
 import nbbpe.njit
@@ -61,7 +61,7 @@ def tokenizers_(gpt2, small, shared) -> dict[str, nbbpe.Tokenizer]:
     )
     # Tokens that merging does not give.
     tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")
-    ranks = {token: i for i, token in enumerate([*BYTES.values(), b"ab", b"bc", b"abcd", b"cab"])}
+    ranks = ranks_of([*BYTES.values(), b"ab", b"bc", b"abcd", b"cab"])
     found["whole"] = nbbpe.load(tiktoken.Encoding("x", pat_str=WORDS, mergeable_ranks=ranks, special_tokens={}))
     return found
 

@@ -17,7 +17,7 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
-from training_structures import symbol_pairs, walk
+from training_structures import spelled, symbol_pairs, walk
 from vocabularies import BYTES, LIMITS
 
 import nbbpe
@@ -65,12 +65,7 @@ def learned(sources, n_tokens, tie_break="bytes", *, measures=None, window=0, st
         symbols = [tokens.index(symbol) for word in split for symbol in word]
         ends = np.cumsum([0, *map(len, split)])
         begin = Start(tokens, order, np.array(symbols, dtype=np.int32), ends)
-    pairs = learn_merges(words, n_tokens, LearningOptions(tie_break, **options), groups=groups, start=begin).tolist()
-    merges = []
-    for left, right in pairs:
-        merges.append((tokens[left], tokens[right]))
-        tokens.append(tokens[left] + tokens[right])
-    return merges
+    return spelled(learn_merges(words, n_tokens, LearningOptions(tie_break, **options), groups=groups, start=begin), tokens)
 
 
 def naive_symbols(word: bytes, merges) -> list[bytes]:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import texts
 from effort import examples, mostly_slow
+from training_structures import spelled
 
 import nbbpe
 from nbbpe.formats.spelling import unspell
@@ -27,10 +28,7 @@ SLICE = 1_000_000
 @pytest.fixture(params=mostly_slow(texts.FILES, usual=["books_en", "cjk", "code_rails"]))
 def documents(request, shared) -> list[str]:
     """The documents of a slice of a file, from its middle where it is large."""
-    data = (shared / "text" / f"{request.param}.txt").read_bytes()
-    middle = max(len(data) // 2 - SLICE // 2, 0)
-    text = data[middle : middle + SLICE].decode(errors="ignore")  # the edges of the slice may cut a character
-    return text.split(texts.SPECIAL)
+    return texts.middle_of(shared, request.param, SLICE).split(texts.SPECIAL)
 
 
 def train_hugging_face(documents, **options):
@@ -201,8 +199,4 @@ def test_parity_is_that_of_its_authors_trainer(shared, has_parallel, window):
     [stage] = supply.stages(words, 256 + n_merges)
     renumbered = stage.words._replace(text=rank[stage.words.text])
     tokens = [bytes([byte]) for byte in np.argsort(rank).tolist()]
-    ours = []
-    for left, right in learn_merges(renumbered, 256 + n_merges, groups=stage.groups).tolist():
-        ours.append((tokens[left], tokens[right]))
-        tokens.append(tokens[left] + tokens[right])
-    assert ours == expected
+    assert spelled(learn_merges(renumbered, 256 + n_merges, groups=stage.groups), tokens) == expected

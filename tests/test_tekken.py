@@ -11,7 +11,7 @@ import texts
 from hypothesis import given
 from hypothesis import strategies as st
 from texts import HARD, random_texts, real_texts
-from vocabularies import BYTES
+from vocabularies import BYTE_RANKS, BYTES, rank_lines
 
 import nbbpe
 
@@ -114,7 +114,7 @@ def test_what_the_format_cannot_hold_is_named(small, tmp_path):
     with pytest.raises(ValueError, match="256 bytes in their order"):
         nbbpe.Tokenizer(shuffled, []).save_tekken(tmp_path / "tekken.json")
     ranks = tmp_path / "empty.tiktoken"  # Whisper's has an empty token, too
-    ranks.write_bytes(b"".join(b"%b %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256)) + b"= 256\n")
+    ranks.write_bytes(rank_lines(BYTE_RANKS | {b"": 256}))
     with pytest.raises(ValueError, match=r"here id 256 is b''"):
         nbbpe.Tokenizer.from_tiktoken(ranks, pattern="gpt2", special_tokens={}).save_tekken(tmp_path / "tekken.json")
     assert list(tmp_path.iterdir()) == [ranks]

@@ -18,7 +18,7 @@ import texts
 from effort import examples, mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import BYTE_RANKS, BYTES
+from vocabularies import BYTE_RANKS, BYTES, rank_lines, ranks_of
 
 import nbbpe
 from nbbpe.text.pattern import NAMED, get_pattern
@@ -26,14 +26,6 @@ from nbbpe.text.pattern import NAMED, get_pattern
 NAMES = {"r50k_base": "gpt2", "cl100k_base": "cl100k", "o200k_base": "o200k"}
 SLICE = 1_500_000
 WORDS = r"\w+|\W"
-
-
-def lines_of(ranks: dict[bytes, int]) -> bytes:
-    return b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items())
-
-
-def ranks_of(tokens: list[bytes]) -> dict[bytes, int]:
-    return {token: rank for rank, token in enumerate(tokens)}
 
 
 def encoding_of(ranks: dict[bytes, int], special: dict[str, int] | None = None, pattern: str = WORDS) -> SimpleNamespace:
@@ -69,9 +61,7 @@ def assert_same(both: Both, strings: list[str]) -> None:
 
 @pytest.mark.parametrize("file", texts.FILES)
 def test_ids_are_tiktokens_on_real_text(shared, both, file):
-    data = (shared / "text" / f"{file}.txt").read_bytes()
-    middle = max(len(data) // 2 - SLICE // 2, 0)
-    text = data[middle : middle + SLICE].decode(errors="ignore")  # the edges of the slice may cut a character
+    text = texts.middle_of(shared, file, SLICE)
     assert np.array_equal(both.ours.encode_array(text), both.theirs.encode_to_numpy(text, allowed_special="all"))
 
 
@@ -363,7 +353,7 @@ def write(tmp_path: Path):
     return write
 
 
-GOOD = lines_of(ranks_of([*BYTES.values(), b"ab", b"abc"]))
+GOOD = rank_lines(ranks_of([*BYTES.values(), b"ab", b"abc"]))
 BAD_LINES = {
     "no base64": (b"#### 258", "line 259: must be a token in base64, one space and its rank, and is b'#### 258'"),
     "base64 cut short": (b"YWI 258", "line 259: must be"),
@@ -395,7 +385,7 @@ def test_a_broken_line_is_named_by_file_and_line(write, line, message):
 
 
 @pytest.mark.usefixtures("way")
-@pytest.mark.parametrize("data", [b"", b"\n\n", lines_of(ranks_of([token for token in BYTES.values() if token != b"a"]))])
+@pytest.mark.parametrize("data", [b"", b"\n\n", rank_lines(ranks_of([token for token in BYTES.values() if token != b"a"]))])
 def test_a_file_that_lacks_a_byte_is_an_error(write, data):
     with pytest.raises(ValueError, match=r"my\.tiktoken: vocab lacks (243|1) of the 256 single bytes"):
         nbbpe.Tokenizer.from_tiktoken(write(data), "gpt2")

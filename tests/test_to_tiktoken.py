@@ -44,9 +44,7 @@ def test_gpt2s_own_files_give_tiktokens_rank_file(shared, gpt2, tmp_path):
 @pytest.mark.parametrize("file", texts.FILES)
 def test_ids_on_real_text_are_the_same(shared, gpt2_there, file):
     ours, theirs = gpt2_there
-    data = (shared / "text" / f"{file}.txt").read_bytes()
-    middle = max(len(data) // 2 - SLICE // 2, 0)
-    text = data[middle : middle + SLICE].decode(errors="ignore")
+    text = texts.middle_of(shared, file, SLICE)
     assert ours.encode(text) == theirs.encode(text, allowed_special="all")
 
 

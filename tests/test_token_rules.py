@@ -13,6 +13,7 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
+from training_structures import spelled
 from vocabularies import LIMITS
 
 import nbbpe
@@ -98,11 +99,7 @@ def test_every_script_is_listed():
 
 def learned(words, n_tokens, tie_break="bytes", max_token_length=None, **rules):
     options = LearningOptions(tie_break, 1, max_token_length, nbbpe.TokenRules(**rules))
-    merges = learn_merges(words_from_dict(words), n_tokens, options)
-    tokens = [bytes([byte]) for byte in range(256)]
-    for left, right in merges.tolist():
-        tokens.append(tokens[left] + tokens[right])
-    return [(tokens[left], tokens[right]) for left, right in merges.tolist()]
+    return spelled(learn_merges(words_from_dict(words), n_tokens, options))
 
 
 @given(words=texts.word_counts("ab1é中д "), limits=LIMITS, tie_break=st.sampled_from(TIE_BREAKS))

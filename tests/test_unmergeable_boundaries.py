@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import base64
 import random
 
 import naive
@@ -12,7 +11,7 @@ import pytest
 from boundary_rules import classer
 from effort import examples, mostly_slow
 from numba import njit
-from vocabularies import BYTE_RANKS, BYTES, textbook_ids, vocab_of
+from vocabularies import BYTE_RANKS, BYTES, rank_lines, textbook_ids, vocab_of
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK, address_of
@@ -258,7 +257,7 @@ def test_words_are_not_cut_where_parts_might_be_merged_in_another_way(tmp_path):
     # A pretoken that is a token, though merging does not give it: a part of one must not be taken for it.
     ranks = BYTE_RANKS | {"中".encode(): 256, "中文".encode(): 257}
     path = tmp_path / "ranks.tiktoken"
-    path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in ranks.items()))
+    path.write_bytes(rank_lines(ranks))
     tokenizer = nbbpe.Tokenizer.from_tiktoken(path, pattern="gpt2")
     assert len(tokenizer._encoder.merges.whole) > 0
     assert len(tokenizer._encoder.merges.joins) == 0

@@ -6,7 +6,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import BYTE_RANKS, BYTES
+from vocabularies import BYTE_RANKS, BYTES, ranks_of
 
 import nbbpe.tiktoken
 from nbbpe.text.pattern import NAMED
@@ -54,7 +54,7 @@ def test_completions_by_few_tokens_are_tiktokens(pattern, pairs, text):
         if token not in tokens:  # tokens of two, three and more bytes, also of parts of characters
             tokens.append(token)
             some.append(token)
-    assert_same(*made({token: rank for rank, token in enumerate(tokens)}, pattern), text)
+    assert_same(*made(ranks_of(tokens), pattern), text)
 
 
 def test_a_control_character_is_no_whitespace_before_which_is_split():
@@ -67,7 +67,7 @@ def test_a_control_character_is_no_whitespace_before_which_is_split():
 @pytest.mark.parametrize("text", ["a  b", "a   b", "a\n  b", "a\n ", "  b", f"a{END}  b"])
 def test_whitespace_before_a_pretoken_that_begins_with_it_is_unstable_too(pattern, text):
     tokens = [*BYTES.values(), b"  ", b" \n", b"\n ", b"  b", b"\n  b"]
-    ranks = {token: rank for rank, token in enumerate(tokens)}
+    ranks = ranks_of(tokens)
     both = made(ranks, pattern)
     assert_same(*both, text, allowed_special="all")
     assert_same(*both, text, disallowed_special=())

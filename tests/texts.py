@@ -106,14 +106,16 @@ def word_counts(alphabet: str = "ab", max_words: int = 8, max_size: int = 12) ->
     return st.dictionaries(words, st.integers(1, 3), max_size=max_words)
 
 
+def middle_of(shared: Path, name: str, n_bytes: int) -> str:
+    """So many bytes from the middle of a shared text, or all of it; without what is left of a character at the ends."""
+    data = (shared / "text" / f"{name}.txt").read_bytes()
+    start = max((len(data) - n_bytes) // 2, 0)
+    return data[start : start + n_bytes].decode(errors="ignore")
+
+
 def real_texts(shared: Path, n_bytes: int = 5000) -> list[str]:
     """The middle of each of the shared texts."""
-    found = []
-    for name in FILES:
-        data = (shared / "text" / f"{name}.txt").read_bytes()
-        middle = max(len(data) // 2, 0)
-        found.append(data[middle : middle + n_bytes].decode(errors="ignore"))
-    return found
+    return [middle_of(shared, name, n_bytes) for name in FILES]
 
 
 def random_texts(seed: int, n: int = 150) -> list[str]:

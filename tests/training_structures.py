@@ -1,11 +1,13 @@
-"""The data structures of training, held against what is recounted from the linked words."""
+"""Merges as bytes, and the data structures of training, held against what is recounted from the linked words."""
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Iterable
 
 from numba import njit
+from vocabularies import BYTES
 
 from nbbpe.kernels.training import linked_words, merge_loop, pair_table
 from nbbpe.kernels.training.linked_words import edge_of
@@ -27,6 +29,16 @@ def word_count_at(words, position):
 def find_pair(table, left, right):
     """See pair_table."""
     return pair_table.find_pair(pair_table.key_of(left, right), 0, table)
+
+
+def spelled(merges, tokens: Iterable[bytes] = BYTES.values()) -> list[tuple[bytes, bytes]]:
+    """Merges of ids, which come after some tokens, as pairs of byte strings."""
+    tokens = list(tokens)
+    pairs = []
+    for left, right in merges.tolist():
+        pairs.append((tokens[left], tokens[right]))
+        tokens.append(tokens[left] + tokens[right])
+    return pairs
 
 
 def walk(words, starts: list[int], lengths: list[int]):

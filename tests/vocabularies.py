@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable, Mapping
 
 import naive
 import regex
@@ -12,7 +13,6 @@ import nbbpe
 from nbbpe.text.pattern import get_pattern
 
 BYTES = {i: bytes([i]) for i in range(256)}
-BYTE_RANKS = {token: rank for rank, token in BYTES.items()}
 # What TokenRules may ask of tokens, besides a regex.
 LIMITS = st.fixed_dictionaries(
     {},
@@ -26,6 +26,19 @@ LIMITS = st.fixed_dictionaries(
 )
 
 
+def ranks_of(tokens: Iterable[bytes]) -> dict[bytes, int]:
+    """The rank of each token, in their order."""
+    return {token: rank for rank, token in enumerate(tokens)}
+
+
+BYTE_RANKS = ranks_of(BYTES.values())
+
+
+def rank_lines(ranks: Mapping[bytes, int]) -> bytes:
+    """What a file of ranks holds, as tiktoken writes it; an empty token as Whisper's file has it."""
+    return b"".join(b"%s %d\n" % (base64.b64encode(token) or b"=", rank) for token, rank in ranks.items())
+
+
 def vocab_of(merges: list[tuple[bytes, bytes]]) -> dict[int, bytes]:
     """The bytes, and what each merge makes."""
     return BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}
@@ -33,9 +46,8 @@ def vocab_of(merges: list[tuple[bytes, bytes]]) -> dict[int, bytes]:
 
 def saved_as_ranks(tokens: list[bytes], tmp_path, special=()) -> nbbpe.Tokenizer:
     """A tokenizer that merges by rank, of the bytes and some tokens."""
-    ranks = [*BYTES.values(), *tokens]
     path = tmp_path / "ranks.tiktoken"
-    path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token) or b"=", rank) for rank, token in enumerate(ranks)))
+    path.write_bytes(rank_lines(ranks_of([*BYTES.values(), *tokens])))
     return nbbpe.Tokenizer.from_tiktoken(path, "gpt2", special)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import errno
 import os
 import random
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from effort import mostly_slow
-from vocabularies import BYTES
+from vocabularies import BYTES, rank_lines, ranks_of
 
 import nbbpe
 from nbbpe.system.atomic_files import put
@@ -40,8 +39,7 @@ def new() -> nbbpe.Tokenizer:
 def ranks(tmp_path_factory) -> nbbpe.Tokenizer:
     """One without a list of merges, of which there is then no file."""
     path = tmp_path_factory.mktemp("ranks") / "x.tiktoken"
-    tokens = [*BYTES.values(), b"abcd", b"bc"]
-    path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(tokens)))
+    path.write_bytes(rank_lines(ranks_of([*BYTES.values(), b"abcd", b"bc"])))
     return nbbpe.Tokenizer.from_tiktoken(path, "cl100k", ["<ranks>"])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import shutil
 from collections.abc import Callable
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from vocabularies import BYTES
+from vocabularies import BYTES, rank_lines, ranks_of
 
 import nbbpe
 from nbbpe.formats import folder_tables, gpt2
@@ -35,9 +34,8 @@ def with_gaps() -> nbbpe.Tokenizer:
 
 
 def by_ranks(folder: Path) -> nbbpe.Tokenizer:
-    tokens = [*BYTES.values(), b"abcd", b"bc", b"th", b"the"]
     path = folder / "x.tiktoken"
-    path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(tokens)))
+    path.write_bytes(rank_lines(ranks_of([*BYTES.values(), b"abcd", b"bc", b"th", b"the"])))
     return nbbpe.Tokenizer.from_tiktoken(path, "cl100k", {"<|end|>": 300})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import sys
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import BYTES
+from vocabularies import BYTES, rank_lines
 
 import nbbpe
 from nbbpe import inspection
@@ -91,7 +90,7 @@ def test_a_huge_id_costs_no_memory(tmp_path, kind, special):
             pytest.skip("a file of ranks holds no special tokens")
         source = tmp_path / "r50k_base.tiktoken"
         tokens = {token: token_id for token_id, token in made.vocab.items() if token_id != 300}
-        source.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token), i) for token, i in tokens.items()))
+        source.write_bytes(rank_lines(tokens))
     assert processes.run(SCRIPT, source, tmp_path, tmp_path / "text").endswith("done\n")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import random
 import time
 
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from timing import seconds
-from vocabularies import BYTES
+from vocabularies import BYTES, rank_lines, ranks_of
 
 import nbbpe
 from nbbpe.model import long_merges, rank_vocab
@@ -53,8 +52,7 @@ def test_the_time_grows_with_the_bytes(tokens):
 
 def file_of(tmp_path, tokens: list[bytes]):
     path = tmp_path / "x.tiktoken"
-    lines = [b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate([*BYTES.values(), *tokens])]
-    path.write_bytes(b"".join(lines))
+    path.write_bytes(rank_lines(ranks_of([*BYTES.values(), *tokens])))
     return path
 
 
