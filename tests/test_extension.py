@@ -153,7 +153,7 @@ def test_symbols_are_put_as_merges_leave_them(words):
     symbols = np.array([*itertools.chain(*numbers)], dtype=np.int32)
     ends = np.cumsum([0, *map(len, numbers)], dtype=np.int64)
     linked_words.link_symbols(counted.starts, counted.counts, symbols, ends, lengths, linked)
-    count, edge = 1 << linked.symbol_bits, linked_words.edge_of(linked.symbol_bits)
+    count, edge = 1 << linked.symbol_bits, linked_words.edge_of.function(linked.symbol_bits)
     expected = [edge]
     for word in numbers:
         expected += [*itertools.chain(*([number | count] * len(tokens[number]) for number in word)), edge]

@@ -24,7 +24,6 @@ from vocabularies import BYTES
 
 from nbbpe.counting.word_counts import words_from_dict
 from nbbpe.kernels.training import bucket_queue, linked_words, merge_loop, pair_table
-from nbbpe.kernels.training.linked_words import edge_of, many_of
 from nbbpe.model import byte_alphabet
 from nbbpe.training import growing_arrays, merges
 from nbbpe.training.first_pairs import pairs_of_bytes
@@ -35,6 +34,7 @@ from nbbpe.training.token_rules import TokenRules
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")  # the merge loop takes addresses
 
+edge_of, many_of = linked_words.edge_of.function, linked_words.many_of.function
 HF_ORDER = {byte: number for number, byte in enumerate(naive.HF_BYTES)}
 
 

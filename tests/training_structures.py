@@ -10,7 +10,6 @@ from numba import njit
 from vocabularies import BYTES
 
 from nbbpe.kernels.training import linked_words, merge_loop, pair_table
-from nbbpe.kernels.training.linked_words import edge_of
 
 
 @njit
@@ -43,7 +42,7 @@ def spelled(merges, tokens: Iterable[bytes] = BYTES.values()) -> list[tuple[byte
 
 def walk(words, starts: list[int], lengths: list[int]):
     """Each word as [(position, symbol)]."""
-    edge = edge_of(words.symbol_bits)
+    edge = linked_words.edge_of.function(words.symbol_bits)
     for number, (start, end) in enumerate(itertools.pairwise(starts)):
         row, position = [], start + number + 1
         assert symbol_at(words, position - 1) == edge

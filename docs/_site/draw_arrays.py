@@ -58,7 +58,7 @@ def _snapshot(linked: linked_words.LinkedWords, table: pair_table.PairTable) -> 
         (key >> 32, key & 0xFFFFFFFF, count, table.occurrences[table.starts[pair] :][: table.lengths[pair]].tolist())
         for pair, (key, count) in enumerate(rows)
     ]
-    return Snapshot((linked.cells & linked_words.edge_of(linked.symbol_bits)).tolist(), pairs)
+    return Snapshot((linked.cells & linked_words.edge_of.function(linked.symbol_bits)).tolist(), pairs)
 
 
 def spelled(symbol: int, merge: Sequence[int] = (), edge: int | None = None) -> str:
@@ -107,7 +107,7 @@ class Canvas:
 def draw_words(counted: WordCounts) -> str:
     """The words in CSR form, and as cells."""
     linked, before, _, _ = snapshots(counted)
-    n, edge = len(before.symbols), linked_words.edge_of(linked.symbol_bits)
+    n, edge = len(before.symbols), linked_words.edge_of.function(linked.symbol_bits)
     canvas = Canvas("Words in CSR form, and the cells that training makes of them")
     canvas.note("words in CSR form: the bytes of word w are text[starts[w] : starts[w + 1]], and it occurs counts[w] times")
     canvas.cells("text, uint8", [spelled(byte) for byte in counted.text[: counted.starts[-1]].tolist()])
@@ -131,7 +131,7 @@ def counts_of(linked: linked_words.LinkedWords) -> list[int]:
 def draw_merge(counted: WordCounts) -> str:
     """The arrays before and after the first merge, with what it changed marked."""
     linked, before, after, merge = snapshots(counted)
-    n, edge = len(before.symbols), linked_words.edge_of(linked.symbol_bits)
+    n, edge = len(before.symbols), linked_words.edge_of.function(linked.symbol_bits)
     left, right = map(chr, merge)
     canvas = Canvas(f"The merge of {left} and {right}: what it changes in the linked words and in the pair table")
     canvas.cells("position", list(map(str, range(n))), gaps=[True] * n)

@@ -23,11 +23,11 @@ from ..machine.splitmix import next_random
 from .merge_long import (
     before_row,
     check_length,
+    drop_first,
     entry_of,
     join,
     new_rank,
     rank_of_row,
-    sift_down,
     sift_up,
     start_rows,
     write_ids,
@@ -86,8 +86,7 @@ def merge_with_dropout(text_at, n, merges_at, scratch_at, threshold, random_at, 
         while size > 0 and merged < 0:
             entry = read_u64(heap_at)
             size -= 1
-            if size > 0:
-                sift_down(heap_at, size, np.int64(0), read_u64(heap_at + 8 * size))
+            drop_first(heap_at, size)
             position = np.int64(entry & _LOW)
             if rank_of_row(rows_at, position) == np.int64(entry >> _32):
                 if is_dropped(random_at, threshold):

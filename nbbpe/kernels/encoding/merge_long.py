@@ -170,8 +170,11 @@ def sift_up(heap_at, child, entry):
 
 
 @inlined
-def sift_down(heap_at, size, parent, entry):
-    """Put `entry` at `parent` or below, where the heap property holds. Cost: O(log size)."""
+def drop_first(heap_at, size):
+    """Remove the first entry of a heap, in which `size` others remain. Cost: O(log size)."""
+    if size == 0:
+        return
+    parent, entry = np.int64(0), read_u64(heap_at + 8 * size)  # the last one is put where the heap property holds
     while True:
         first = CHILDREN * parent + 1
         if first >= size:
@@ -228,8 +231,7 @@ def pop(queues_at, room, ends_at):
         heap_at = queues_at + 16 * room
         size = read_i64(ends_at + 40) - 1
         write_i64(ends_at + 40, size)
-        if size > 0:
-            sift_down(heap_at, size, np.int64(0), read_u64(heap_at + 8 * size))
+        drop_first(heap_at, size)
     elif at >= 0:
         write_i64(ends_at + 16 * at, read_i64(ends_at + 16 * at) + 1)
     return least

@@ -67,17 +67,19 @@ def new_linked_words(starts: NDArray[np.int64], counts: NDArray[np.int64], n_tok
         )
     symbol_bits = n_tokens.bit_length()
     cells = zeros_of(np.uint32, n_cells(n_words, n_bytes))
-    cells[0] = edge_of(symbol_bits)
-    frequent = np.flatnonzero(counts >= many_of(symbol_bits))
+    cells[0] = edge_of.function(symbol_bits)
+    frequent = np.flatnonzero(counts >= many_of.function(symbol_bits))
     return LinkedWords(cells, (starts[frequent] + frequent + 1).astype(np.uint32), counts[frequent], symbol_bits)
 
 
-def edge_of(symbol_bits: int) -> int:
+@inlined
+def edge_of(symbol_bits):
     """The number in place of a symbol in the cells between words."""
     return (1 << symbol_bits) - 1
 
 
-def many_of(symbol_bits: int) -> int:
+@inlined
+def many_of(symbol_bits):
     """The count that cells hold for this count and for all larger ones."""
     return (1 << 32 - symbol_bits) - 1
 
@@ -91,7 +93,7 @@ def symbol_in(cell, symbol_bits):
 @inlined
 def new_cell(symbol, count, symbol_bits):
     """A cell of a word that occurs `count` times."""
-    return np.uint32(symbol | min(count, (1 << 32 - symbol_bits) - 1) << symbol_bits)
+    return np.uint32(symbol | min(count, many_of(symbol_bits)) << symbol_bits)
 
 
 @inlined
@@ -121,7 +123,7 @@ def link_symbols(starts, counts, symbols, symbol_starts, lengths, words):
             for inside in range(position, end):
                 cells[inside] = new_cell(np.int64(symbols[i]), counts[word], symbol_bits)
             position = end
-        cells[position] = (1 << symbol_bits) - 1
+        cells[position] = edge_of(symbol_bits)
 
 
 @inlined
@@ -134,7 +136,7 @@ def word_count_at(words, position):
 def word_count(cell, words, position):
     """As `word_count_at`, if the cell is already read."""
     count = np.int64(cell) >> words.symbol_bits
-    return count if count < (1 << 32 - words.symbol_bits) - 1 else frequent_count_at(words, position)
+    return count if count < many_of(words.symbol_bits) else frequent_count_at(words, position)
 
 
 @part

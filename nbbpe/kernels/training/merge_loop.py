@@ -17,7 +17,7 @@ from ..compiler.jit import inlined, kernel, part
 from ..compiler.signature import int32, int64, structure
 from ..machine.intrinsics import address_of, prefetch, read_i32, read_i64, read_u32, write_i64, write_u32
 from .bucket_queue import BucketQueue, TieRule, pop_heap, push, settle, tie_addresses
-from .linked_words import NONE, LinkedWords, symbol_in, with_symbol, word_count
+from .linked_words import NONE, LinkedWords, edge_of, symbol_in, with_symbol, word_count
 from .pair_table import (
     COUNT,
     KEY,
@@ -32,6 +32,7 @@ from .pair_table import (
     key_of,
     symbols_of,
 )
+from .sort_words import prefix_of
 from .token_limits import ASKS, HAS_LIMITS, MOST_BYTES, TokenLimits, keeps_limits
 
 # How many list entries ahead the merge loop prefetches the cells around a boundary: lists of rare pairs point to random
@@ -110,12 +111,7 @@ def spell_token(ties, token, left, right):
             text[out] = text[i]
             out += 1
     starts[token + 1] = out
-    prefix = np.uint64(0)
-    for i in range(starts[token], starts[token] + 8):
-        prefix <<= np.uint64(8)
-        if i < out:
-            prefix |= np.uint64(text[i])
-    ties.prefixes[token] = prefix
+    ties.prefixes[token] = prefix_of(text, starts[token], out)
 
 
 @inlined
@@ -166,7 +162,7 @@ def apply_merge(pair, token, left_length, right_length, floor, words, table, tok
     cells_at, found_at = address_of(words.cells), address_of(found)
     left_at, right_at = address_of(tokens.left_at), address_of(tokens.right_at)
     starts, lengths, symbol_bits = table.starts, table.lengths, words.symbol_bits
-    edge = (1 << symbol_bits) - 1
+    edge = edge_of(symbol_bits)
     new_at = address_of(tokens.new_pairs)
     left, right = symbols_of(table.rows[pair, KEY])
     to_first, to_end = 4 * left_length, 4 * right_length

@@ -30,7 +30,7 @@ from ..compiler.jit import inlined, kernel
 from ..compiler.signature import int32, int64, reads, structure, uint8, uint32
 from ..machine import secret
 from ..machine.large_pages import zeros_of
-from .linked_words import NONE, LinkedWords, new_cell, symbol_in, word_count_at
+from .linked_words import NONE, LinkedWords, edge_of, new_cell, symbol_in, word_count_at
 
 KEY, COUNT = range(2)  # the columns of PairTable.rows
 N_PAIRS, N_OCCURRENCES, SHIFT, FACTOR = range(4)  # indexes of the numbers in PairTable.state
@@ -188,21 +188,21 @@ def link_bytes(text, starts, counts, first_word, end_word, list_ends, words, occ
                 pair = np.int64(text[position - 1]) << 8 | np.int64(text[position])
                 occurrences[list_ends[pair]] = position + shift
                 list_ends[pair] += 1
-        cells[end + shift] = (1 << symbol_bits) - 1
+        cells[end + shift] = edge_of(symbol_bits)
 
 
 @inlined
 def next_symbol(words, token_starts, position):
     """Where the symbol or edge after the one at a position begins; `token_starts` as TieRule.starts."""
     symbol = symbol_in(words.cells[position], words.symbol_bits)
-    is_edge = symbol == (1 << words.symbol_bits) - 1
+    is_edge = symbol == edge_of(words.symbol_bits)
     return position + (1 if is_edge else token_starts[symbol + 1] - token_starts[symbol])
 
 
 @inlined
 def pair_before(words, position, boundary):
     """The key of the symbol that begins at a position and of the next one, at `boundary`; NONE if one is an edge."""
-    edge = (1 << words.symbol_bits) - 1
+    edge = edge_of(words.symbol_bits)
     left, right = symbol_in(words.cells[position], words.symbol_bits), symbol_in(words.cells[boundary], words.symbol_bits)
     return np.int64(NONE) if left == edge or right == edge else key_of(left, right)
 

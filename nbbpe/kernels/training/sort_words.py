@@ -11,20 +11,27 @@ from ..compiler.signature import int64, reads, uint8, uint64
 PREFIX_BYTES = 8
 
 
+@inlined
+def prefix_of(text, start, end):
+    """The first PREFIX_BYTES bytes of text[start:end] as a number, the first byte highest, with zeros after a shorter text,
+    uint64."""
+    prefix = np.uint64(0)
+    for position in range(start, start + PREFIX_BYTES):
+        prefix <<= np.uint64(8)
+        if position < end:
+            prefix |= np.uint64(text[position])
+    return prefix
+
+
 @kernel(reads(uint8[:]), reads(int64[:]), uint64[:])
 def fill_prefixes(text, starts, prefixes):
-    """Write the first PREFIX_BYTES bytes of each word as a number, the first byte highest, with zeros after a shorter word.
+    """Write the prefix of each word, see `prefix_of`.
 
     text     : uint8[*], starts : int64[n + 1], read    words in CSR form
     prefixes : uint64[n], filled
     """
     for word in range(prefixes.shape[0]):
-        prefix = np.uint64(0)
-        for position in range(starts[word], starts[word] + PREFIX_BYTES):
-            prefix <<= np.uint64(8)
-            if position < starts[word + 1]:
-                prefix |= np.uint64(text[position])
-        prefixes[word] = prefix
+        prefixes[word] = prefix_of(text, starts[word], starts[word + 1])
 
 
 @inlined
