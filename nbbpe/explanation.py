@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .system.atomic_files import whole_file, write_text
+from .system.stretches import starts_of
 from .text.automaton import UNDECODABLE, Automaton
 from .text.automaton_drawing import draw_automaton
 from .text.boundaries import certain_pairs, certain_triples
@@ -134,7 +135,7 @@ def explain_pattern(pattern: PatternLike, text: Text | None = None) -> Explanati
     is_certain: tuple[bool, ...] = (False,) * len(pretokens)
     if automata and text:
         cuts = certain_places(join_levels(automata), text)
-        starts = np.cumsum([0, *map(len, pretokens)])[:-1]
+        starts = starts_of(list(map(len, pretokens)))[:-1]
         is_certain = tuple(cuts[starts].tolist())
     return Explanation(
         name=found.name,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..sources import Input, Part, Skipped
 from ..sources.portable_parts import portable_part
 from ..system.executors import run_on
+from ..system.stretches import starts_of
 from ..text.chunks import CutRules
 from ..text.utf8 import padded
 from .counters import WordRules, make_counter
@@ -42,9 +43,7 @@ class SentWords(NamedTuple):
 
     def words(self) -> WordCounts:
         """The words, as before."""
-        starts = np.zeros(len(self.lengths) + 1, dtype=np.int64)
-        np.cumsum(self.lengths, dtype=np.int64, out=starts[1:])
-        return WordCounts(padded(self.text.data), starts, self.counts.astype(np.int64))
+        return WordCounts(padded(self.text.data), starts_of(self.lengths), self.counts.astype(np.int64))
 
 
 def _narrowed(numbers: NDArray[np.int64]) -> NDArray[Any]:

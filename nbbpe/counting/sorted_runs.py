@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.training import sort_words
 from ..system.kernel_threads import interruptible
+from ..system.stretches import starts_of
 from .word_counts import WordCounts
 
 _BLOCK_BYTES = 1 << 18  # of a run that are in memory at a time, unless one word has more
@@ -66,10 +67,10 @@ def concatenate(parts: Sequence[WordCounts]) -> WordCounts:
     """The words of all parts, one part after another; equal words of different parts stay apart."""
     if len(parts) == 1:
         return parts[0]
-    ends = np.cumsum([0, *(int(part.starts[-1] - part.starts[0]) for part in parts)]).tolist()
-    text = np.zeros(ends[-1] + PADDING, dtype=np.uint8)
+    places = starts_of([int(part.starts[-1] - part.starts[0]) for part in parts]).tolist()
+    text = np.zeros(places[-1] + PADDING, dtype=np.uint8)
     starts = [_END]
-    for part, start, end in zip(parts, ends, ends[1:], strict=False):
+    for part, (start, end) in zip(parts, itertools.pairwise(places), strict=True):
         text[start:end] = part.text[part.starts[0] : part.starts[-1]]
         starts.append(part.starts[1:] + (start - part.starts[0]))
     counts = np.concatenate([part.counts for part in parts]) if parts else _END[:0]

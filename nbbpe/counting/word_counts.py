@@ -13,6 +13,7 @@ from ..kernels.machine.intrinsics import PADDING
 from ..kernels.machine.large_pages import zeros_of
 from ..kernels.training.linked_words import digest_words
 from ..system.kernel_threads import run_together
+from ..system.stretches import starts_of
 from ..text.utf8 import padded
 
 _WORDS_PER_THREAD = 1 << 16  # for less, one more thread does not pay
@@ -34,7 +35,7 @@ class WordCounts(NamedTuple):
 
 def words_from_dict(counts: dict[bytes, int]) -> WordCounts:
     """Words from a dict of counts by bytes."""
-    starts = np.cumsum([0, *map(len, counts)], dtype=np.int64)
+    starts = starts_of(list(map(len, counts)))
     return WordCounts(padded(b"".join(counts)), starts, np.array(list(counts.values()), dtype=np.int64))
 
 

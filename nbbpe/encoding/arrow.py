@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..sources.arrow import arrow_columns, is_arrow, n_bytes_of
 from ..sources.columns import LISTS, ColumnReader, as_strings
 from ..sources.optional_packages import require
+from ..system.stretches import starts_of
 from ..text.utf8 import check_collected, check_texts
 from ..text.windows import NO_ID
 from .threads import MemoryPart, check_threads, encode_parts, part_bytes, threads_for
@@ -64,7 +65,7 @@ def _lists(arrow: Any, column: Any, ends: NDArray[np.int64], ids: NDArray[Any]) 
     mask = None
     if column.null_count:
         mask = column.is_null()
-        ends = ends[np.concatenate([[0], np.cumsum(column.is_valid().to_numpy(zero_copy_only=False))])]
+        ends = ends[starts_of(column.is_valid().to_numpy(zero_copy_only=False))]
     return arrow.ListArray.from_arrays(arrow.array(ends.astype(np.int32)), arrow.array(ids), mask=mask)
 
 
@@ -95,9 +96,9 @@ def decode_arrow(decoder: Decoder, vocab: PackedVocab, data: Any, errors: str) -
         except ValueError:
             _say_which_row(decoder, chunk, sum(map(len, results)))
             raise
-        ends = np.concatenate([[0], np.cumsum(vocab.lengths_of(ids))])  # in bytes, of each token
+        starts = starts_of(vocab.lengths_of(ids))  # in bytes, of each token
         n_ids = compute.fill_null(compute.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
-        offsets = ends[np.concatenate([[0], np.cumsum(n_ids)])]
+        offsets = starts[starts_of(n_ids)]
         is_valid = np.packbits(chunk.is_valid().to_numpy(zero_copy_only=False), bitorder="little")
         buffers = [arrow.py_buffer(each) for each in (is_valid, offsets, text)]
         strings = arrow.Array.from_buffers(arrow.large_binary(), len(chunk), buffers)

@@ -12,6 +12,7 @@ from ..kernels.encoding.encode_pretokens import encode_pretokens
 from ..kernels.encoding.merge_pretoken import new_scratch
 from ..kernels.encoding.merge_table import Merges
 from ..model.long_merges import interruptible_if_long
+from ..system.stretches import starts_of
 from ..text.utf8 import padded
 
 
@@ -39,7 +40,7 @@ def ids_of_each(
     pretokens: Sequence[bytes], merges: Merges, dtype: DTypeLike = np.uint32
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The same for a list of pretokens."""
-    starts = np.cumsum([0, *map(len, pretokens)], dtype=np.int64)
+    starts = starts_of(list(map(len, pretokens)))
     return pretoken_ids(padded(b"".join(pretokens)), starts, merges, dtype)
 
 

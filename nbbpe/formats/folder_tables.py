@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID
+from ..system.stretches import starts_of
 
 TABLES = "nbbpe.tables"
 LEAST = 10_000  # tokens of a vocabulary that it is made for: smaller ones are read in some milliseconds without
@@ -71,7 +72,7 @@ def read_tables(folder: str, names: list[str]) -> tuple[PackedVocab, NDArray[np.
         return None
     numbers = np.frombuffer(body, dtype="<i4", offset=_COUNTS, count=2 * n + 3 * m).astype(np.int32, copy=False)
     ids, lengths, merges = numbers[:n], numbers[n : 2 * n], numbers[2 * n :].reshape(m, 3)
-    starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    starts = starts_of(lengths)
     vocab = PackedVocab(np.frombuffer(body, dtype=np.uint8, offset=len(body) - n_bytes), starts, ids)
     are_tokens = ids[0] >= 0 and ids[-1] <= MAX_ID and (np.diff(ids) > 0).all() and lengths.min() >= 0
     if not are_tokens or starts[-1] != n_bytes or not vocab.has(merges.ravel()).all():

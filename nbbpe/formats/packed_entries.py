@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..model.byte_alphabet import byte_characters
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID
+from ..system.stretches import starts_of
 
 _SPACE, _NEWLINE = ord(" "), ord("\n")
 
@@ -45,7 +46,7 @@ def packed_entries(entries: Mapping[str, Any]) -> PackedVocab | None:
         ids = np.fromiter(entries.values(), dtype=np.int64, count=len(entries))
     except OverflowError:
         return None
-    starts = np.concatenate([[0], np.cumsum(lengths)])
+    starts = starts_of(lengths)
     order = np.argsort(ids, kind="stable") if (np.diff(ids) <= 0).any() else None
     in_order = ids if order is None else ids[order]
     if in_order[0] < 0 or in_order[-1] > MAX_ID or (np.diff(in_order) == 0).any():

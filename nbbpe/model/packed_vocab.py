@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..system.lazy import lazy
-from ..system.stretches import gathered
+from ..system.stretches import gathered, starts_of
 
 # Ids for each token, in the vocabularies whose tables are by id: one id of 2^31 - 2 must not cost tables of 2^31 entries.
 _MOST_GAPS = 16
@@ -52,8 +52,7 @@ class PackedVocab:
     def of_list(cls, tokens: Sequence[bytes]) -> PackedVocab:
         """From tokens whose ids are their places."""
         n = len(tokens)
-        starts = np.zeros(n + 1, dtype=np.int64)
-        np.cumsum(np.fromiter(map(len, tokens), dtype=np.int64, count=n), out=starts[1:])
+        starts = starts_of(np.fromiter(map(len, tokens), dtype=np.int64, count=n))
         return cls(np.frombuffer(b"".join(tokens), dtype=np.uint8), starts, np.arange(n, dtype=np.int32))
 
     @classmethod
@@ -128,7 +127,7 @@ class PackedVocab:
     def at(self, numbers: NDArray[np.integer]) -> PackedVocab:
         """The tokens at some places, of ascending ids."""
         lengths, text = self.gather(numbers)
-        return PackedVocab(text, np.concatenate([[0], np.cumsum(lengths)]), self.ids[numbers])
+        return PackedVocab(text, starts_of(lengths), self.ids[numbers])
 
     def among(self, tokens: Set[bytes]) -> dict[int, bytes]:
         """Those that are some tokens, from id to bytes."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
 
 from ..text.windows import Windows
 from .columns import ColumnReader, as_strings, check_column, null_rows
@@ -112,7 +110,7 @@ class ParquetTable(Input):
     def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
         """See Input. Cut between row groups, where a part comes nearest to `part_bytes`."""
         size = self.size() or 0
-        rows = np.cumsum([0, *(group.n_rows for group in self._groups)]).tolist()
+        rows = list(accumulate((group.n_rows for group in self._groups), initial=0))
         if not rows[-1]:
             return [RowsPart(self.file, self._column, [], 0, 0, size)]
         boundaries = [0]

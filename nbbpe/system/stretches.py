@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+def starts_of(lengths: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
+    """Where stretches of some lengths start, one after another, and where the last one ends: int64[n + 1].
+
+    >>> starts_of([2, 0, 3])
+    array([0, 2, 2, 5])
+    """
+    starts = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, dtype=np.int64, out=starts[1:])
+    return starts
 
 
 def gathered(array: NDArray[Any], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[Any]:

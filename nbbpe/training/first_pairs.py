@@ -24,6 +24,7 @@ from ..kernels.training.pair_table import (
     with_slots,
 )
 from ..system.kernel_threads import run_together
+from ..system.stretches import starts_of
 from .start import Start
 
 _PER_THREAD = 1 << 18  # positions; for less, one more thread does not pay
@@ -86,7 +87,7 @@ def pairs_of_symbols(counted: WordCounts, start: Start, n_tokens: int) -> tuple[
     starts, symbol_lengths = counted.starts, start.lengths()
     linked = new_linked_words(starts, counted.counts, n_tokens)
     link_symbols(starts, counted.counts, start.symbols, start.symbol_starts, symbol_lengths, linked)
-    return linked, pairs_of_linked(linked, np.concatenate([[0], np.cumsum(symbol_lengths, dtype=np.int64)]))
+    return linked, pairs_of_linked(linked, starts_of(symbol_lengths))
 
 
 def pairs_of_linked(linked: LinkedWords, token_starts: NDArray[np.int64]) -> PairTable:

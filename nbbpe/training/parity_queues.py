@@ -11,6 +11,7 @@ from ..kernels.training import bucket_queue, parity_loop
 from ..kernels.training.bucket_queue import TieRule
 from ..kernels.training.linked_words import NONE, LinkedWords
 from ..kernels.training.pair_table import N_PAIRS, PairTable, with_slots
+from ..system.stretches import starts_of
 from .growing_arrays import with_pairs, with_room
 
 _MOST_TURNS = 2  # of the merges of a window, times the even share of a source
@@ -94,7 +95,7 @@ class ParityQueues:
         wanted = queue.groups[:n_sources, parity_loop.GROUP_WANTED]
         rooms = np.diff(queue.heap_starts)
         rooms = np.where(wanted > rooms, wanted + wanted // 2, rooms)
-        starts = np.concatenate([[0], np.cumsum(rooms)])
+        starts = starts_of(rooms)
         heaps: dict[str, NDArray[Any]] = {}
         for name in "heap_pairs", "heap_counts":
             old = getattr(queue, name)

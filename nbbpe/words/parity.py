@@ -15,6 +15,7 @@ from ..counting.sorted_runs import concatenate, words_between
 from ..counting.word_counts import WordCounts
 from ..system.excerpt import shown
 from ..system.integers import check_limit
+from ..system.stretches import starts_of
 from ..training.parity_queues import Groups
 
 
@@ -101,7 +102,7 @@ def with_groups(
                 "the weighted bytes of a source do not fit in 64 bits: use smaller weights, or shares that differ less"
             )
         sizes.append(int(lengths @ own.counts))
-    starts = np.cumsum([0, *n_words, *(len(each.counts) for each in measures)], dtype=np.int64)
+    starts = starts_of([*n_words, *(len(each.counts) for each in measures)])
     n_sources = len(n_words)
     measured_by = np.arange(n_sources, dtype=np.int64) + (n_sources if measures else 0)
     groups = Groups(starts, np.array(sizes + [1] * len(measures), dtype=np.int64), measured_by, window or 0)
