@@ -1,4 +1,4 @@
-"""Other Python processes for tests: run a script, send it Ctrl-C as a terminal does, see what it leaves behind."""
+"""Other Python processes for tests: run a script, send it Ctrl-C as a terminal does, see what it leaves behind; fork."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,6 +61,24 @@ def run(script: str, *arguments: str, **extra: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def fork(work: Callable[[], object]) -> int:
+    """Do something in a copy of this process, which then ends with 0, or with 1 after an error; returns its number."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    return child
+
+
+def exit_code(child: int) -> int:
+    """How a forked process ends: its exit code, or less the number of the signal."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 class Interrupted(NamedTuple):

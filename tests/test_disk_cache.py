@@ -328,14 +328,11 @@ def test_two_versions_of_nbbpe_side_by_side_keep_their_own_kernels(compiles, sou
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_process_that_is_killed_while_it_writes_a_kernel_leaves_none_that_is_read(compiles, tmp_path, monkeypatch):
-    child = os.fork()
-    if child == 0:
+    def killed() -> None:
         os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-        try:
-            obtained()
-        finally:
-            os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        obtained()
+
+    assert processes.exit_code(processes.fork(killed)) == -signal.SIGKILL
     (partial,) = tmp_path.rglob("*.nbk.*")
     assert partial.stat().st_size > 0
     assert compiles()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
-import os
 import random
 import signal
 import sys
@@ -13,6 +12,7 @@ from typing import Any
 
 import guard_pages
 import numpy as np
+import processes
 import pytest
 import texts
 from effort import EXHAUSTIVE
@@ -30,12 +30,12 @@ pytestmark = [
 
 def ends_by(touch: Callable[[], object]) -> int:
     """How a copy of this process ends that does so: 0, or less the number of the signal."""
-    child = os.fork()
-    if child == 0:
+
+    def silently() -> None:
         faulthandler.disable()  # which would tell where, as of a fault in the tests
         touch()
-        os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    return processes.exit_code(processes.fork(silently))
 
 
 @pytest.mark.parametrize("kind", ["array", "bytes", "str"])

@@ -474,11 +474,9 @@ def test_a_fork_waits_for_what_is_compiled_for_a_call_that_was_interrupted(monke
     with pytest.raises(KeyboardInterrupt):
         obtain._uninterrupted(work)
     assert not done
-    child = os.fork()
-    if child == 0:
-        os._exit(0)
+    child = processes.fork(lambda: None)
     assert done
-    assert os.waitpid(child, 0)[1] == 0
+    assert processes.exit_code(child) == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import signal
@@ -140,14 +141,15 @@ def test_that_of_a_killed_save_goes(tmp_path, tokenizer, is_there):
 
 def leftover(folder: Path) -> Path:
     """What a process that was killed leaves."""
-    child = os.fork()
-    if child == 0:
+
+    def killed() -> None:
         with scratch_folder(folder / "x") as made:
             (Path(made) / "deep").mkdir()
             (Path(made) / "deep" / "part").touch()
             (Path(made) / "0").touch()
             os.kill(os.getpid(), signal.SIGKILL)
-    os.waitpid(child, 0)
+
+    processes.exit_code(processes.fork(killed))
     (name,) = partial(folder)
     return folder / name
 
@@ -155,16 +157,13 @@ def leftover(folder: Path) -> Path:
 def test_a_forked_process_that_lives_on_keeps_it(tmp_path):
     """It may be at work in there."""
     reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
+
+    def killed() -> None:
         with scratch_folder(tmp_path / "x"):
-            grandchild = os.fork()
-            if grandchild == 0:
-                time.sleep(60)
-                os._exit(0)
-            os.write(writing, str(grandchild).encode())
+            os.write(writing, str(processes.fork(lambda: time.sleep(60))).encode())
             os.kill(os.getpid(), signal.SIGKILL)
-    os.waitpid(child, 0)
+
+    processes.exit_code(processes.fork(killed))
     grandchild = int(os.read(reading, 20))
     os.close(reading), os.close(writing)
     try:
@@ -235,26 +234,26 @@ def test_a_link_within_is_removed_and_not_what_it_leads_to(tmp_path):
 def test_ended_between_any_two_steps_nothing_is_left_in_the_end(tmp_path):
     """Killed while it makes the folder, or while it removes it, or what another one left."""
     steps = {"open", "os.mkdir", "os.remove", "os.rmdir", "os.listdir", "os.scandir", "fcntl.flock", "shutil.rmtree"}
+
+    def use_until(step: int, folder: Path) -> None:
+        left = step
+
+        def hook(event: str, arguments: object) -> None:
+            nonlocal left
+            left -= event in steps
+            if left < 0:
+                os._exit(9)
+
+        sys.addaudithook(hook)
+        with scratch_folder(folder / "x") as made:
+            (Path(made) / "part").touch()
+
     step = 0
     while True:
         folder = tmp_path / str(step)
         folder.mkdir()
         leftover(folder)
-        child = os.fork()
-        if child == 0:
-            left = step
-
-            def hook(event: str, arguments: object) -> None:
-                nonlocal left
-                left -= event in steps
-                if left < 0:
-                    os._exit(9)
-
-            sys.addaudithook(hook)
-            with scratch_folder(folder / "x") as made:
-                (Path(made) / "part").touch()
-            os._exit(0)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        code = processes.exit_code(processes.fork(functools.partial(use_until, step, folder)))
         remove_leftovers(str(folder))
         assert os.listdir(folder) == [], step
         if code == 0:
@@ -265,26 +264,19 @@ def test_ended_between_any_two_steps_nothing_is_left_in_the_end(tmp_path):
 
 def test_many_at_once_take_nothing_from_each_other(tmp_path):
     """Processes that make, use and remove folders, some of which are killed, and each of which removes leftovers."""
-    children = []
-    for number in range(6):
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                end = time.monotonic() + 1.5
-                while time.monotonic() < end:
-                    with scratch_folder(tmp_path / "x") as made:
-                        (Path(made) / "part").write_text("mine")
-                        remove_leftovers(str(tmp_path))
-                        assert (Path(made) / "part").read_text() == "mine"
-                        if number >= 4:
-                            os.kill(os.getpid(), signal.SIGKILL)
-                code = 0
-            finally:
-                os._exit(code)
-        children.append(child)
-    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
-    assert codes == [0] * 4 + [-signal.SIGKILL] * 2
+
+    def use(is_killed: bool) -> None:
+        end = time.monotonic() + 1.5
+        while time.monotonic() < end:
+            with scratch_folder(tmp_path / "x") as made:
+                (Path(made) / "part").write_text("mine")
+                remove_leftovers(str(tmp_path))
+                assert (Path(made) / "part").read_text() == "mine"
+                if is_killed:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+    children = [processes.fork(functools.partial(use, number >= 4)) for number in range(6)]
+    assert list(map(processes.exit_code, children)) == [0] * 4 + [-signal.SIGKILL] * 2
     remove_leftovers(str(tmp_path))
     assert os.listdir(tmp_path) == []
 

@@ -7,8 +7,10 @@ import os
 import shutil
 import stat
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import processes
 import pytest
 import texts
 from effort import mostly_slow
@@ -150,13 +152,9 @@ def test_after_a_kill_at_any_step_there_is_the_old_the_new_or_nothing(small, cas
     seen = []
     for n_steps in itertools.count():
         start_anew()
-        if not (child := os.fork()):
-            try:
-                publish_until(small, documents, path, n_steps, lambda: os._exit(9))
-                os._exit(0)
-            finally:
-                os._exit(1)
-        ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        ended = processes.exit_code(
+            processes.fork(partial(publish_until, small, documents, path, n_steps, lambda: os._exit(9)))
+        )
         if not ended:
             break
         assert ended == 9

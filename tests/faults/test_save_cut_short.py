@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import processes
 import pytest
 from effort import mostly_slow
 from vocabularies import BYTES, rank_lines, ranks_of
@@ -45,26 +46,24 @@ def ranks(tmp_path_factory) -> nbbpe.Tokenizer:
 
 def end_at(step: int, work: Callable[[], object], how: Callable[[], object]) -> bool:
     """Do something in another process, which does `how` before it takes step number `step`; whether it came so far."""
-    child = os.fork()
-    if child == 0:
-        left = step
+    left = step
 
-        def hook(event: str, arguments: object) -> None:
-            nonlocal left
-            if event in STEPS:
-                left -= 1
-                if left == -1:
-                    how()
+    def hook(event: str, arguments: object) -> None:
+        nonlocal left
+        if event in STEPS:
+            left -= 1
+            if left == -1:
+                how()
 
-        code = 0
+    def hooked() -> None:
         sys.addaudithook(hook)
         try:
             work()
-        except BaseException:
-            code = 2
         finally:
-            os._exit(9 if left < 0 else code)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            if left < 0:
+                os._exit(9)
+
+    status = processes.exit_code(processes.fork(hooked))
     assert status in (0, 9), "what was to be ended failed by itself"
     return status == 9
 
@@ -169,18 +168,17 @@ def test_killed_at_any_time(tmp_path, old, new):
     """Real kills, of a process that does nothing but save one over the other."""
     chance = random.Random(22)
     folder = tmp_path / "tok"
+
+    def save_for_ever() -> None:
+        while True:
+            old.save(folder)
+            new.save(folder)
+
     for _ in range(40):
-        child = os.fork()
-        if child == 0:
-            try:
-                while True:
-                    old.save(folder)
-                    new.save(folder)
-            finally:
-                os._exit(1)
+        child = processes.fork(save_for_ever)
         time.sleep(chance.uniform(0.002, 0.05))
         os.kill(child, signal.SIGKILL)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        assert processes.exit_code(child) == -signal.SIGKILL
         assert loaded(folder) in (old, new, "cut short", "nothing")
     new.save(folder)
     assert nbbpe.load(folder) == new
@@ -214,18 +212,8 @@ def test_a_folder_of_an_older_version_loads(tmp_path, old):
 
 def test_two_that_save_to_a_new_folder_at_once(tmp_path, new, monkeypatch):
     """As all processes of a training run may."""
-    children = []
-    for _ in range(8):
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                new.save(tmp_path / "tok")
-                code = 0
-            finally:
-                os._exit(code)
-        children.append(child)
-    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 8
+    children = [processes.fork(lambda: new.save(tmp_path / "tok")) for _ in range(8)]
+    assert list(map(processes.exit_code, children)) == [0] * 8
     assert nbbpe.load(tmp_path / "tok") == new
     assert os.listdir(tmp_path) == ["tok"]
 
