@@ -28,7 +28,7 @@ from ..text.utf8 import Text, check_texts, each_to_bytes, to_text
 from ..text.windows import Window, groups
 from .encoder import Encoder
 from .special_choice import Chosen, pack_special_tokens
-from .threads import check_threads, run_tasks, threads_for
+from .threads import check_threads, results_of, threads_for
 
 if TYPE_CHECKING:
     from ..kernels.encoding.merge_table import Merges
@@ -83,7 +83,7 @@ class DropoutEncoder:
         chosen.check_each(documents)
         n_threads = threads_for(sum(map(len, documents)), most)
         encode = functools.partial(self._encode_documents, specials=chosen.recognised or pack_special_tokens({}))
-        parts = run_tasks(encode, list(groups(documents)), n_threads)
+        parts = results_of(encode, list(groups(documents)), n_threads)
         ids = [np.empty(0, dtype=self.dtype), *(ids for ids, _ in parts)]
         counts = [np.zeros(1, dtype=np.int64), *(counts for _, counts in parts)]
         return np.concatenate(ids), np.cumsum(np.concatenate(counts))

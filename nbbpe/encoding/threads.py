@@ -87,7 +87,7 @@ def count(encoder: Encoder, text: str | Data, specials: SpecialTokens | None, nu
     parts = stretches(encoder, text, sought, n_threads)
     if len(parts) == 1:
         return encoder.count(text, specials)
-    return sum(run_tasks(lambda part: encoder.count_windows(part.open(sought)), parts, n_threads))
+    return sum(results_of(lambda part: encoder.count_windows(part.open(sought)), parts, n_threads))
 
 
 def stretches(encoder: Encoder, text: str | Data, specials: SpecialTokens, n_threads: int) -> list[MemoryPart]:
@@ -149,7 +149,7 @@ class _Each:
         """Nothing is gathered: each task has its result."""
 
 
-def run_tasks(work: Callable[[T], R], tasks: Sequence[T], n_threads: int) -> list[R]:
+def results_of(work: Callable[[T], R], tasks: Sequence[T], n_threads: int) -> list[R]:
     """The results of a function for all tasks, in their order; several threads call it, unless `n_threads` is 1."""
     found: list[Any] = [None] * len(tasks)
     for number, result in run_jobs(partial(_Each, work), tasks, n_threads, in_threads=n_threads > 1):
@@ -187,7 +187,7 @@ def encode_parts(
     out = _Array(sum(part.n_bytes for part in parts) + SPARE, encoder.dtype)
     joiner = Joiner(out, 2 * n_threads) if n_threads > 1 else None
     work = partial(_encode_part, encoder, sought, joiner.part if joiner else out.part)
-    found = run_tasks(work, list(enumerate(parts)), n_threads)
+    found = results_of(work, list(enumerate(parts)), n_threads)
     if joiner:
         joiner.close()
     ends = [np.zeros(1, dtype=np.int64)]
