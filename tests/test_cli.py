@@ -216,7 +216,7 @@ def test_decode_of_an_array_in_a_pipe_says_to_give_a_file(run, tmp_path, small):
     os.mkfifo(tmp_path / "ids.npy")
     done = run("decode", tmp_path / "ids.npy", "-t", tmp_path / "tok")
     assert done.code == 1
-    assert "ids.npy is a pipe or a device, and ids are mapped from a file" in done.err
+    assert "ids.npy' is a pipe or a device, and ids are mapped from a file" in done.err
 
 
 def test_decode_of_text_and_of_nothing(run, tmp_path):
@@ -1261,6 +1261,13 @@ def test_a_mixture_is_a_file(run, tmp_path):
     done = run("extend", "tok", "--mixture", tmp_path / "mixture.json", "--vocab-size", 400, "-o", tmp_path / "more")
     assert done.code == 0
     assert len(nbbpe.load(tmp_path / "more")) == 400
+
+
+def test_a_mixture_may_come_from_a_pipe(tmp_path):
+    (tmp_path / "a.txt").write_text("the cat\n" * 20)
+    train = """nbbpe train --mixture <(echo '{"sources": {"one": "'$PWD'/a.txt"}}') --vocab-size 260 -o new"""
+    assert shell(train, tmp_path).returncode == 0
+    assert len(nbbpe.load(tmp_path / "new")) == 260
 
 
 def test_a_pattern_in_a_mixture_may_begin_in_a_folder_of_any_name(run, tmp_path):

@@ -638,7 +638,7 @@ def test_what_is_no_file_in_the_place_of_a_sidecar_or_of_ends_is_named(records, 
 def test_a_pipe_is_an_error_and_not_waited_for(tmp_path, name):
     os.mkfifo(tmp_path / name)
     for path in tmp_path / name, os.devnull:
-        with pytest.raises(ValueError, match=f"{path} is a pipe or a device"):
+        with pytest.raises(ValueError, match=f"{path}' is a pipe or a device"):
             nbbpe.TokenFile(path, dtype=np.uint16)
 
 

@@ -212,8 +212,34 @@ def test_recognising_reads_little(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
 def test_a_pipe_is_an_error_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match="is a pipe or a device, and a tokenizer is read more than once"):
+    with pytest.raises(ValueError, match="pipe' is a pipe or a device, and a tokenizer is read from files"):
         nbbpe.load(tmp_path / "pipe")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+@pytest.mark.parametrize("name", ["nbbpe.json", "vocab.json", "merges.txt", "tokenizer.json", "tekken.json", "a.tiktoken"])
+def test_a_pipe_among_the_files_of_a_tokenizer_is_not_waited_for(tokenizer, tmp_path, name):
+    if name in ("nbbpe.json", "vocab.json", "merges.txt"):
+        tokenizer.save(tmp_path)
+        os.remove(tmp_path / name)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(ValueError, match=f"{name}' is a pipe or a device, and a tokenizer is read from files"):
+        nbbpe.load(tmp_path)
+    if name in ("vocab.json", "merges.txt"):
+        os.remove(tmp_path / "nbbpe.json")
+        os.remove(tmp_path / "tokenizer.json")
+        for source in tmp_path, tmp_path / "vocab.json", tmp_path / "merges.txt":
+            with pytest.raises(ValueError, match=f"{name}' is a pipe or a device, and a tokenizer is read from files"):
+                nbbpe.load(source)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+@pytest.mark.parametrize("name", ["nbbpe.json", "tokenizer.json", "tokenizer_config.json"])
+def test_a_pipe_where_a_tokenizer_is_saved_is_not_waited_for(tokenizer, tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(FileExistsError):
+        tokenizer.save(tmp_path)
+    assert os.listdir(tmp_path) == [name]
 
 
 @pytest.mark.parametrize(

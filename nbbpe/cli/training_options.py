@@ -96,7 +96,7 @@ mixture_option = click.option(
 
 def read_mixture(path: str) -> Mixture:
     """The mixture that a JSON file describes. Raises OSError, or ValueError that names the file."""
-    described = read_json(path)
+    described = read_json(path, may_be_pipe=True)
     try:
         if not isinstance(described, dict):
             raise ValueError("it must be an object, with `sources` and other arguments of nbbpe.Mixture")

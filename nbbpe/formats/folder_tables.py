@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID
+from ..system.paths import check_tokenizer_file
 from ..system.stretches import starts_of
 
 TABLES = "nbbpe.tables"
@@ -93,5 +94,6 @@ def is_proven(model: Model, fingerprint: str) -> bool:
 
 def _read(path: str, most: int = -1) -> bytes:
     """The content of a file; of one with more than `most` bytes, nothing."""
+    check_tokenizer_file(path)
     with open(path, "rb") as file:
         return b"" if 0 <= most < os.fstat(file.fileno()).st_size else file.read()

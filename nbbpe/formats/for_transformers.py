@@ -15,6 +15,7 @@ from typing import Any
 
 from ..model.model import Model
 from ..system.atomic_files import write_text
+from ..system.paths import check_tokenizer_file
 from .json_text import read_json
 from .to_huggingface import added_token, content
 
@@ -45,8 +46,11 @@ def is_listed(entry: object) -> bool:
 
 def is_same(folder: str, text: str) -> bool:
     """Whether a folder has just this tokenizer.json."""
-    with suppress(OSError), open(os.path.join(folder, JSON), "rb") as file:
-        return bool(text) and file.read() == text.encode()
+    path = os.path.join(folder, JSON)
+    with suppress(OSError, ValueError):
+        check_tokenizer_file(path)
+        with open(path, "rb") as file:
+            return bool(text) and file.read() == text.encode()
     return False
 
 

@@ -22,7 +22,7 @@ from ..model.vocab_checks import check_bytes
 from ..system.atomic_files import name_in_errors, whole_file, write_text
 from ..system.excerpt import naming, shown
 from ..system.links import target_of
-from ..system.paths import Path, checked_name
+from ..system.paths import Path, check_tokenizer_file, checked_name
 from ..text.pattern import PatternLike, get_pattern
 from .json_text import read_json
 from .packed_entries import has_twice, packed_entries, packed_merges
@@ -189,6 +189,7 @@ def spelled_vocab(vocab: PackedVocab, special: Mapping[str, int] | None = None) 
 
 def _read_packed_merges(path: Path, entries: Mapping[str, int]) -> NDArray[np.int32] | None:
     """See packed_merges."""
+    check_tokenizer_file(path)
     with open(path, "rb") as file:
         data = file.read().removesuffix(b"\n")
     if data.startswith(b"#version"):
@@ -205,6 +206,7 @@ def read_merges(path: Path, tokens: dict[str, bytes]) -> dict[int, tuple[bytes, 
     tokens : some that are known, as `unspelled` gives them
     """
     name = os.fspath(path)
+    check_tokenizer_file(path)
     with open(path, "rb") as file:
         lines = file.read().split(b"\n")
     first = int(lines[0].startswith(b"#version"))

@@ -10,15 +10,20 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..system.excerpt import shown
-from ..system.paths import Path, checked_name
+from ..system.paths import Path, check_tokenizer_file, checked_name
 
 _CONTAINERS = {dict, list}
 _DEEPEST = 100  # levels of nesting; tokenizer files have ten
 
 
-def read_json(path: Path) -> Any:
-    """What a JSON file holds. Raises ValueError that names the file, and the line where it is not JSON."""
+def read_json(path: Path, may_be_pipe: bool = False) -> Any:
+    """What a JSON file holds. Raises ValueError that names the file, and the line where it is not JSON.
+
+    may_be_pipe : False for a file of a tokenizer, see `check_tokenizer_file`
+    """
     name = checked_name(path)
+    if not may_be_pipe:
+        check_tokenizer_file(name)
     try:
         with open(path, encoding="utf-8") as file:
             return parse_json(file.read(), name)

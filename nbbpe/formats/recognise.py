@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from ..model.model import Model
-from ..system.paths import Path
+from ..system.paths import Path, check_tokenizer_file
 from . import folder, gpt2, huggingface, tekken, tiktoken
 from .gpt2_settings import check_plain_gpt2
 from .known_names import found_by_name
@@ -116,8 +116,7 @@ def _in_folder(path: Path) -> Found:
 def _file(path: Path) -> Found:
     """The format of a file, by the end of its name, or else by its first bytes."""
     name = os.fspath(path)
-    if not os.path.isfile(path):  # opening a named pipe a second time would wait for a writer without end
-        raise ValueError(f"{name!r} is a pipe or a device, and a tokenizer is read more than once: give a file or folder")
+    check_tokenizer_file(path)
     with open(path, "rb") as file:
         start = file.read(1 << 12)
     if name.endswith(".tiktoken") or _RANK_LINE.match(start):
@@ -130,7 +129,7 @@ def _file(path: Path) -> Found:
         if name.endswith((vocab, merges)):
             # A prefix ("gpt2-vocab.json") is in both names.
             stem = name.removesuffix(vocab).removesuffix(merges)
-            if os.path.isfile(stem + vocab) and os.path.isfile(stem + merges):
+            if os.path.exists(stem + vocab) and os.path.exists(stem + merges):
                 return Found("gpt2", (stem + vocab, stem + merges))
             missing = stem + (merges if name.endswith(vocab) else vocab)
             raise FileNotFoundError(

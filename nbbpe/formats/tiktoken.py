@@ -18,7 +18,7 @@ from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, pl
 from ..model.vocab_checks import check_bytes, check_vocab
 from ..system.atomic_files import whole_file
 from ..system.excerpt import naming, shown
-from ..system.paths import Path
+from ..system.paths import Path, check_tokenizer_file
 from ..system.wrong_argument import WrongArgument
 from ..text.pattern import Pattern, PatternLike, get_pattern, regex_pattern
 from .tiktoken_package import tiktoken_package
@@ -115,6 +115,7 @@ def read(path: Path, any_lines: bool = False) -> tuple[PackedVocab, Known | None
     Raises OSError, or ValueError that names the file, and the line, of what is broken.
     """
     name = os.fspath(path)
+    check_tokenizer_file(path)
     with open(path, "rb") as file:
         data = file.read()
     vocab = None if any_lines else _plain_lines(data)

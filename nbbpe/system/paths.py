@@ -56,13 +56,20 @@ def check_readable(path: Path) -> None:
 
 
 def check_mappable(path: Path) -> None:
-    """Raise ValueError for a pipe, a device or the like, which cannot be mapped, and FileNotFoundError for nothing.
+    """Raise ValueError for a pipe, a device or the like, which cannot be mapped, and FileNotFoundError for nothing."""
+    _check_no_pipe(path, "ids are mapped from a file: write them to one")
 
-    To open a named pipe would wait for a writer without end.
-    """
+
+def check_tokenizer_file(path: Path) -> None:
+    """Raise ValueError for a pipe, a device or the like, as some files are read twice; FileNotFoundError for nothing."""
+    _check_no_pipe(path, "a tokenizer is read from files: write it to one")
+
+
+def _check_no_pipe(path: Path, why: str) -> None:
+    """Raise ValueError for a pipe, a device or the like: to open a named pipe would wait for a writer without end."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise ValueError(f"{os.fspath(path)} is a pipe or a device, and ids are mapped from a file: write them to one")
+        raise ValueError(f"{os.fspath(path)!r} is a pipe or a device, and {why}")
 
 
 def file_size(path: Path | int) -> int | None:
