@@ -79,7 +79,7 @@ def test_authors_reads_all_of_a_text_where_no_size_is_given(tmp_path):
 def test_shaping_leaves_no_files(tmp_path):
     (tmp_path / "empty.txt").touch()
     done = run_script("shaping.py", tmp_path / "empty.txt", TMPDIR=str(tmp_path))
-    assert "no text to train on" in done.stderr
+    assert "there is no text" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["empty.txt"]
 
 

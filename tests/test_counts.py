@@ -436,6 +436,12 @@ def test_wrong_tables_are_errors(tmp_path, counts):
             nbbpe.train(counts=iter(items), vocab_size=300)
 
 
+def test_words_of_an_empty_file_are_not_said_to_be_trained_on(tmp_path):
+    (tmp_path / "a.txt").touch()
+    with pytest.raises(ValueError, match=r"^there is no text: the source \(.*a\.txt'\) is empty"):
+        nbbpe.count_words(tmp_path / "a.txt")
+
+
 @pytest.mark.parametrize("ending", ["arrow", "parquet"])
 def test_a_pipe_is_no_file_of_counts(ending, tmp_path):
     os.mkfifo(tmp_path / f"a.{ending}")  # nobody writes to it: whoever opened it would wait

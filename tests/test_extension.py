@@ -420,7 +420,7 @@ def test_what_contradicts_the_start_is_an_error(small):
     ]:
         with pytest.raises(error, match=message):
             nbbpe.train(documents=["abc"], **{"vocab_size": 500, **arguments})
-    with pytest.raises(ValueError, match="no text to train on"):
+    with pytest.raises(ValueError, match="there is no text"):
         small.extend(documents=[texts.SPECIAL], vocab_size=500)
     start = nbbpe.train(documents=["the the"], vocab_size=257, pattern="cl100k")
     with pytest.raises(ValueError, match="pattern='gpt2' is not the pattern of start, 'cl100k'"):

@@ -407,7 +407,7 @@ def test_one_warning_is_of_the_records_of_all_sources(tmp_path, parity):
 @pytest.mark.parametrize("parity", [False, True])
 def test_limits_that_leave_no_text_are_named(tmp_path, limits, said, parity):
     (tmp_path / "a.txt").write_text("the cat sat on the mat")
-    with pytest.raises(ValueError, match=f"^no text to train on: {said} leaves no document of the sources"):
+    with pytest.raises(ValueError, match=f"^there is no text: {said} leaves no document of the sources"):
         nbbpe.train(nbbpe.Mixture({"a": tmp_path / "a.txt"}, parity=parity, **limits), 260)
 
 

@@ -382,7 +382,7 @@ def test_an_argument_that_cannot_be_meant_is_an_error_that_says_why(arguments, e
 
 @pytest.mark.parametrize("source", [iter([""]), iter([]), iter(["", b""]), iter(["<|end|>", "<|end|><|end|>"])])
 def test_a_source_without_text_is_an_error(source):
-    with pytest.raises(ValueError, match="no text to train on"):
+    with pytest.raises(ValueError, match="there is no text"):
         nbbpe.train(source, 300, ["<|end|>"])
 
 
@@ -395,7 +395,7 @@ def test_an_empty_file_is_an_error(tmp_path):
     path = tmp_path / "empty.txt"
     for content in "", "<|end|>", "<|end|><|end|>":
         path.write_text(content)
-        with pytest.raises(ValueError, match=re.escape(f"no text to train on: the source ({str(path)!r}) is empty, or")):
+        with pytest.raises(ValueError, match=re.escape(f"there is no text: the source ({str(path)!r}) is empty, or")):
             nbbpe.train(path, 300, ["<|end|>"])
     with pytest.raises(ValueError, match=re.escape(f"({', '.join([repr(str(path))] * 5)}, ...) is empty")):
         nbbpe.train([path] * 6, 300, ["<|end|>"])

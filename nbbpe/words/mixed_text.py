@@ -55,7 +55,7 @@ class MixedText(Supply):
         said = self._limits()
         if not said:
             return super()._says_empty()
-        return f"no text to train on: {said} leaves no document of the sources, or they have none"
+        return f"there is no text: {said} leaves no document of the sources, or they have none"
 
     def _limits(self) -> str:
         """The arguments by which documents are left out, as a message shows them; empty if there are none."""

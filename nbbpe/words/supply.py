@@ -106,7 +106,7 @@ class Supply(ABC):
         skipped = " and malformed records, which were skipped" if self._options.on_error == "skip" else ""
         files = [each.file.name for each in self.inputs() if each.file is not None]
         named = f" ({first_few(files, show=repr)})" if files else ""
-        return f"no text to train on: the source{named} is empty, or holds nothing but special tokens{skipped}"
+        return f"there is no text: the source{named} is empty, or holds nothing but special tokens{skipped}"
 
     def _n_text(self) -> int | None:
         """The bytes of text; None if not known."""
