@@ -30,7 +30,7 @@ from .system.lazy import lazy, method_on_use
 from .text.byte_source import Source, as_source, bytes_left
 from .text.normalizer import Chain
 from .text.pattern import PatternLike, splits_by_regex
-from .text.utf8 import Data, Lent, Text, to_bytes, to_data, to_text
+from .text.utf8 import Data, Lent, Text, check_items, to_bytes, to_data, to_text
 from .text.windows import Reader, TextStream
 from .tiktoken_names import TiktokenNames
 from .tokenizer_decoding import TokenizerDecoding
@@ -535,6 +535,7 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
         >>> np.concatenate(list(tok.encode_stream(["the c", "at"])))
         array([258, 261], dtype=uint16)
         """
+        check_items(texts, "texts", "texts")
         encoder, specials = self._encoder.allowing(self._sought(allowed_special))
         for ids, _ in encoder.encode_all(Reader(TextStream(texts), None, specials, encoder.at_once)):
             yield ids.copy()

@@ -14,6 +14,7 @@ from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import Tokens
 from .model.model import Model
 from .system.lazy import lazy
+from .text.utf8 import check_items
 
 
 class TokenizerDecoding:
@@ -84,6 +85,7 @@ class TokenizerDecoding:
         ['the cat', '']
         """
         threads.check_threads(num_threads)
+        check_items(batch, "batch", "lists of ids")
         texts: list[str] = []
         for ids in batch:
             try:

@@ -56,10 +56,12 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: str | Iterable[str] 
     from .kernels.compiler.trusted_folders import PrivateFolder
 
     began = time.perf_counter()
+    wanted = list(cpu) if isinstance(cpu, Iterable) and not isinstance(cpu, str) else [cpu]
+    if not all(isinstance(label, str) for label in wanted):
+        raise TypeError(f"cpu must be the name of a processor, or a list of them, not {cpu!r:.100}")
     folder = None if into is None else target_of(into)
     if folder is not None:
         _check_writable(folder)
-    wanted = [cpu] if isinstance(cpu, str) else cpu
     labels = [target.label_of(target.parse_wanted(label)) for label in wanted]
     if labels:
         done = [_in_another_process(folder, label) for label in labels]

@@ -464,6 +464,12 @@ def test_kernels_for_a_kind_of_processors_are_found_by_those_of_this_kind_only(c
     assert content
 
 
+@pytest.mark.parametrize("cpu", [3, None, [3]])
+def test_what_is_no_name_of_a_processor_is_an_error(cpu):
+    with pytest.raises(TypeError, match="cpu must be the name of a processor, or a list of them, not"):
+        WARMUP.warmup(cpu=cpu)
+
+
 @pytest.mark.parametrize("label", ["", "x86-64-v9", "znver4", "x86-64-v3,x86-64-v4", "native"])
 def test_an_unknown_processor_is_an_error_that_names_those_that_are_known(label):
     with pytest.raises(ValueError, match="give one of generic"):

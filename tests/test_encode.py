@@ -411,6 +411,18 @@ def test_what_has_no_items_is_no_batch(small, nothing):
     for encode in small.encode_batch, small.encode_batch_flat, functools.partial(small.encode_batch, dropout=0.5):
         with pytest.raises(TypeError, match="texts must be a list of texts, or any iterable of them, not"):
             encode(nothing)
+    for encode, name in (
+        (lambda texts: list(small.encode_iterable(texts)), "texts"),
+        (small.encode_segments, "segments"),
+        (small.decode_batch, "batch"),
+    ):
+        with pytest.raises(TypeError, match=f"^{name} must be a list of .*, or any iterable of them, not"):
+            encode(nothing)
+
+
+def test_names_of_texts_are_no_stream_of_them(small):
+    with pytest.raises(TypeError, match=r"^texts must be .* not dict, of which only the names would be taken"):
+        list(small.encode_stream({"a": "the cat"}))
 
 
 def test_what_gives_items_by_number_is_a_batch(small):

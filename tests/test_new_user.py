@@ -56,9 +56,9 @@ def test_arguments_that_are_missing_or_both_there_are_named(tmp_path):
         nbbpe.train(None, 300)
     with pytest.raises(TypeError, match="give source or documents, not both"):
         nbbpe.train("a.txt", 300, documents=["a"])
-    with pytest.raises(TypeError, match="texts must be a list of texts"):
+    with pytest.raises(TypeError, match="documents must be a list of texts"):
         nbbpe.train(documents="a text", vocab_size=300)
-    with pytest.raises(TypeError, match="documents must be an iterable of texts, not int"):
+    with pytest.raises(TypeError, match="documents must be a list of texts, or any iterable of them, not int"):
         nbbpe.train(documents=3, vocab_size=300)
 
 

@@ -94,7 +94,7 @@ def test_padded_rows_agree_with_hugging_faces(gpt2, shared):
         ({}, TypeError, r"give one of pad_token and pad_id.*'<\|endoftext\|>'.*with_special_tokens"),
         ({"pad_id": 0, "pad_token": "a"}, TypeError, "give one of pad_token and pad_id"),
         ({"pad_token": "<pad>"}, ValueError, r"pad_token '<pad>' is not in the vocabulary; tok.with_special_tokens"),
-        ({"pad_token": 5}, TypeError, "must be str or bytes, not int"),
+        ({"pad_token": 5}, TypeError, "pad_token must be a token as a str, not 5"),
         ({"pad_id": 400}, ValueError, "pad_id 400 is not in the vocabulary of 400 tokens"),
         ({"pad_id": -1}, ValueError, "pad_id -1 is not in the vocabulary"),
         ({"pad_id": "0"}, TypeError, "pad_id must be an integer, not '0'"),
@@ -108,6 +108,7 @@ def test_padded_rows_agree_with_hugging_faces(gpt2, shared):
         ({"pad_id": 0, "padding_side": "top"}, ValueError, "padding_side must be .*not 'top'"),
         ({"pad_id": 0, "truncation_side": None}, ValueError, "truncation_side must be .*not None"),
         ({"pad_id": 0, "dtype": np.uint8}, ValueError, "dtype uint8 cannot hold all ids, which go up to 399"),
+        ({"pad_id": 0, "dtype": "x"}, TypeError, "dtype must be a type of integers, such as np.uint16, not 'x'"),
         ({"pad_id": 0, "dtype": float}, ValueError, "dtype float64 cannot hold"),
         (
             {"pad_id": 0, "texts": "the cat"},

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..kernels.compiler.collector import paused_for
 from ..text.text_rows import RowsReader, cut_rows, rows_of
-from ..text.utf8 import Text
+from ..text.utf8 import Text, check_items
 from ..text.windows import NO_ID
 from .encoder import SHORT, Encoder
 from .special_choice import Chosen, pack_special_tokens
@@ -60,6 +60,7 @@ def encode_segments(
     segments: Iterable[tuple[Text, bool]], encode: Callable[[Any], list[int]], encode_ordinary: Callable[[Any], list[int]]
 ) -> list[int]:
     """See Tokenizer.encode_segments."""
+    check_items(segments, "segments", "pairs (text, whether it is trusted)")
     ids: list[int] = []
     for number, segment in enumerate(segments):
         if not isinstance(segment, tuple) or len(segment) != 2 or not isinstance(segment[1], bool):

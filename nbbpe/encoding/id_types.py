@@ -12,7 +12,10 @@ from ..model.special_tokens import MAX_ID
 
 def check_dtype(dtype: DTypeLike, vocab_size: int) -> np.dtype[Any]:
     """The type as NumPy's dtype. Raises TypeError if it is not a type, ValueError if it cannot hold all ids."""
-    wanted = np.dtype(dtype)
+    try:
+        wanted = np.dtype(dtype)
+    except TypeError:
+        raise TypeError(f"dtype must be a type of integers, such as np.uint16, not {dtype!r:.100}") from None
     largest = np.iinfo(wanted).max if wanted.kind in "iu" else 0
     if largest < MAX_ID and largest < vocab_size - 1:
         raise ValueError(f"dtype {wanted} cannot hold all ids, which go up to {vocab_size - 1:,}")

@@ -81,6 +81,8 @@ def find_pad(model: Model, token_to_id: Callable[[str], int | None], pad_token: 
             f"({', '.join(map(repr, model.special)) or 'it has none'}), or one that with_special_tokens adds"
         )
     if pad_token is not None:
+        if not isinstance(pad_token, (str, bytes)):
+            raise TypeError(f"pad_token must be a token as a str, not {pad_token!r:.100}")
         found = token_to_id(pad_token)
         if found is None:
             raise ValueError(

@@ -25,9 +25,12 @@ Opened = tuple["np.memmap[Any, np.dtype[Any]]", NDArray[np.int64] | None, dict[s
 
 def id_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     """A dtype for ids. Raises TypeError if it is not one of integers."""
-    found = np.dtype(dtype)
-    if found.kind not in "iu":
-        raise TypeError(f"dtype must be one of integers, such as np.uint16, and is {found}")
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if found is None or found.kind not in "iu":
+        raise TypeError(f"dtype must be a type of integers, such as np.uint16, not {dtype!r:.100}")
     # Files are little-endian on all machines; a dtype that is big-endian on a little-endian machine is taken literally.
     return found.newbyteorder("<") if found.isnative else found
 

@@ -77,11 +77,8 @@ def find_by_item(
             raise TypeError(f"give {argument} or documents, not both")
         if type(documents).__module__.startswith("pyarrow."):  # an iterable of what is not a str
             raise TypeError(f"documents is Arrow data ({type(documents).__name__}): give it as the {argument}")
-        check_collected(documents, "documents")
-        if not isinstance(documents, Iterable):
-            raise TypeError(f"documents must be an iterable of texts, not {type(documents).__name__}")
-        check_texts(documents)
-        found = [[Documents(documents)]]
+        check_texts(documents, "documents")
+        found = [[Documents(documents)]]  # type: ignore[arg-type]
     elif is_arrow(source):
         found = [[ArrowColumn(source, named)]]
     elif (paths := _paths(source, argument)) is None:

@@ -78,25 +78,35 @@ def check_collected(data: object, argument: str) -> None:
         raise TypeError(f"{argument} is a {type(data).__name__}, which has no data yet: give {argument}.collect()")
 
 
-def check_texts(texts: object) -> None:
-    """Raise TypeError for one text instead of many, whose letters, or bytes, would become texts; for texts by name; and for
-    what has no items."""
+def check_items(items: object, argument: str, kind: str) -> None:
+    """Raise TypeError for what has no items, and for items by name.
+
+    argument, kind : what errors call the items, and what each of them is
+    """
+    if type(items) is list:
+        return
+    check_collected(items, argument)
+    wanted = f"{argument} must be a list of {kind}, or any iterable of them, not {type(items).__name__}"
+    if not (hasattr(items, "__iter__") or hasattr(items, "__getitem__")):  # many a data set has the second alone
+        raise TypeError(wanted)
+    if gives_names(items):
+        raise TypeError(
+            f"{wanted}, of which only the names would be taken: give one of its columns, or list({argument}.values())"
+        )
+
+
+def check_texts(texts: object, argument: str = "texts") -> None:
+    """Raise what `check_items` does, and TypeError for one text instead of many, whose letters, or bytes, would become
+    texts."""
     if type(texts) is list:
         return
-    check_collected(texts, "texts")
-    if not (hasattr(texts, "__iter__") or hasattr(texts, "__getitem__")):  # many a data set has the second alone
-        raise TypeError(f"texts must be a list of texts, or any iterable of them, not {type(texts).__name__}")
-    if gives_names(texts):
-        raise TypeError(
-            f"texts must be a list of texts, or any iterable of them, not {type(texts).__name__}, of which only the names "
-            "would be taken: give one of its columns, or list(texts.values())"
-        )
+    check_items(texts, argument, "texts")
     try:
         is_one = isinstance(texts, str) or memoryview(texts).format.lstrip("<>") in ("B", "b", "c")  # type: ignore[arg-type]
     except (TypeError, ValueError):  # NumPy raises ValueError for an array of StringDType
         return
     if is_one:
-        raise TypeError(f"texts must be a list of texts, or any iterable of them, not one {type(texts).__name__}")
+        raise TypeError(f"{argument} must be a list of texts, or any iterable of them, not one {type(texts).__name__}")
 
 
 def each_to_bytes(texts: Iterable[Text], what: str) -> Iterator[bytes]:
