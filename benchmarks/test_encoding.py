@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import pytest
 
-from benchmarks.corpora import CORPORA, HOSTILE, HOSTILE_BYTES, TEXTS, Corpus, beginning, hostile, vocabs_folder
+from benchmarks.corpora import CORPORA, HOSTILE, HOSTILE_BYTES, TEXTS, beginning, hostile
+from benchmarks.entrants import PASS_NAMES, PASSES, SAME, SLOW, entrants_of, race_slow
 from benchmarks.race import Entry, need, race
 from benchmarks.results import Claim, ratio, two_workers
-
-SAME = ("n_ids", "digest")
-PASSES = 5  # the first, and four with the pieces cached
-SLOW_PASSES = 2
-PASS_NAMES = {"first": "seconds", "warm": "warm_seconds"}  # and the facts with their times
 
 # For each text: the end of its rows in headlines.py, and how many times as fast as gigatoken the first and warm passes must
 # be.
@@ -32,31 +26,10 @@ BATCH_FIGURE = 10  # times as fast as tiktoken's batch encoding
 HOSTILE_LIMIT = 20  # times as long for each byte as English prose, for one character repeated
 
 
-class Slow(NamedTuple):
-    """A library that gets only the beginning of a long text, and the figures for its passes, on CJK text and on other
-    text."""
-
-    label: str
-    n_bytes: int
-    figure: float | None
-    cjk_figure: float | None
-
-
-SLOW = {
-    "tiktoken": Slow("tiktoken encode_ordinary", 50_000_000, 20, 8),
-    "tokenizers": Slow("tokenizers encode_batch_fast, one by one", 1_000_000, None, None),
-}
 SLOW_RACES = [
     *(("gpt2", text, peer) for peer in SLOW for text in TEXTS if text != "books_en_x8"),
     *((vocabulary, text, "tiktoken") for vocabulary in ("cl100k", "o200k") for text in ("books_en", "cjk")),
 ]
-
-
-def entrants_of(path: object, libraries: dict[str, str], passes: int = 1, vocabulary: str = "gpt2") -> dict[str, list[str]]:
-    """Labels with arguments for measure.py, from labels with names of encoding_work."""
-    common = ["--input", str(path), "--vocabs", str(vocabs_folder())]
-    common += ["--passes", str(passes), "--vocabulary", vocabulary]
-    return {label: ["encode", "--library", library, *common] for label, library in libraries.items()}
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -100,17 +73,6 @@ def test_one_thread_slow_peers(benchmark, conclude, vocabulary: str, name: str, 
         claims.append(ratio(ours, theirs, figure, row, fact=fact, detail=detail, case=case, rates=True))
     title = f"encode {text} with {vocabulary}'s vocabulary, one thread, first pass"
     conclude(f"one_thread/{vocabulary}/{name}/{peer_name}", title, [ours, theirs], claims, note)
-
-
-def race_slow(benchmark: Any, text: Corpus, vocabulary: str, peer: str) -> tuple[list[Entry], str]:
-    """Race one of SLOW, by one thread; returns the entries, and how their results were compared."""
-    need(peer)
-    libraries = {"nbbpe encode_array": "nbbpe-one-thread", SLOW[peer].label: f"{peer}-one-thread"}
-    entries = race(benchmark, entrants_of(text.path, libraries, SLOW_PASSES, vocabulary), 3, SAME)
-    ours, theirs = entries.values()
-    note = f"all {ours.checked['n_ids']:,} ids equal but those of separators, which only nbbpe gets; bytes in memory "
-    note += f"to an array (nbbpe), documents in memory to lists ({peer})"
-    return [ours, theirs], note
 
 
 def _slow_row(vocabulary: str, name: str, pass_name: str) -> str:

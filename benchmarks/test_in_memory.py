@@ -7,9 +7,9 @@ import platform
 import pytest
 
 from benchmarks.corpora import TEXTS, beginning
+from benchmarks.entrants import PASS_NAMES, PASSES, SAME, entrants_of
 from benchmarks.race import need, race
 from benchmarks.results import memory, ratio
-from benchmarks.test_encoding import PASS_NAMES, PASSES, SAME, entrants_of
 
 KINDS = ["books_en", "novels_de", "bible_multilingual", "code_rails"]
 FIRST_FIGURE = 1.3  # times as fast as gigatoken, the first pass over 10 MB or less

@@ -7,9 +7,9 @@ import pytest
 
 from benchmarks.corpora import beginning
 from benchmarks.encoding_work import PATTERNS
+from benchmarks.entrants import PASS_NAMES, SAME, entrants_of, race_slow
 from benchmarks.race import race
 from benchmarks.results import Claim, ratio
-from benchmarks.test_encoding import PASS_NAMES, SAME, entrants_of, race_slow
 
 RATES = {"first": 100, "warm": 300}  # MB/s that passes over English must reach
 PEER_FIGURE = 20  # times as fast as the peer

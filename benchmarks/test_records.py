@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.corpora import RECORDS, TRIAL, records
+from benchmarks.entrants import SAME, arguments_of, entrants_of
 from benchmarks.race import need, race
 from benchmarks.results import memory, ratio
-from benchmarks.test_encoding import SAME, entrants_of
-from benchmarks.test_training import arguments_of
 
 VOCAB_SIZE = 2_000 if TRIAL else 10_000
 KINDS = [ending for ending in RECORDS if ending != "txt"]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.corpora import small, vocabs_folder
+from benchmarks.entrants import SAME
 from benchmarks.race import BEFORE, Entry, measure, n_rounds, need, race
 from benchmarks.results import Claim, duration, within
-from benchmarks.test_encoding import SAME
 
 VOCAB_SIZE = 4_000
 FIRST_IDS_LIMIT = 1.0

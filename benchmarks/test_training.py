@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import pytest
 
-from benchmarks.corpora import CORPORA, LARGE, TRIAL, Corpus, records, stories
+from benchmarks.corpora import CORPORA, LARGE, records, stories
+from benchmarks.entrants import VOCAB_SIZE, arguments_of
 from benchmarks.race import Entry, need, race
 from benchmarks.results import Claim, duration, faster, number, ratio, two_workers, within
 
-VOCAB_SIZE = 2_000 if TRIAL else 32_000
 STORIES_VOCAB_SIZE = 10_000
 
 
@@ -24,11 +24,6 @@ class Peer(NamedTuple):
     figure: float
     rounds: int
     also: tuple[str, ...] = ()  # other ways to use it, whose results are of equal length only
-
-
-def arguments_of(text: Corpus, *more: str, library: str = "nbbpe", vocab_size: int = VOCAB_SIZE) -> list[str]:
-    """Arguments for measure.py."""
-    return ["train", "--library", library, "--input", str(text.path), "--vocab-size", str(vocab_size), *more]
 
 
 PEERS = [

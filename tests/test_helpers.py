@@ -25,8 +25,12 @@ def imported(tree: ast.Module) -> set[str]:
 
 
 def test_no_file_imports_a_file_of_tests():
-    """What several files use goes into a module of helpers, with a name that says what it is."""
-    found = {path.name: [name for name in imported(tree) if name.startswith("test_")] for path, tree in TREES.items()}
+    """What several files use goes into a module of helpers, with a name that says what it is. So it is with benchmarks."""
+    benchmarks = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FOLDER.parent.glob("benchmarks/*.py")}
+    found = {
+        path.name: [name for name in imported(tree) if name.rpartition(".")[2].startswith("test_")]
+        for path, tree in (TREES | benchmarks).items()
+    }
     assert {path: names for path, names in found.items() if names} == {}
 
 
