@@ -27,7 +27,7 @@ def test_rates(benchmark, conclude, pattern: str):
     claims = []
     for pass_name, fact in PASS_NAMES.items():
         rate = ours.runs[0]["n_bytes"] / ours.median(fact) / 1e6
-        claims.append(Claim(f"MB/s, {pass_name} pass", rate, RATES[pass_name], case=pattern, unit=" MB/s"))
+        claims.append(Claim(f"MB/s, {pass_name} pass", rate, RATES[pass_name], case=pattern, unit="MB/s"))
         claims.append(ratio(ours, by_regex, None, fact=fact, detail=f"{pass_name} pass", case=pattern, rates=True))
     conclude(
         f"patterns/{pattern}/rates",
