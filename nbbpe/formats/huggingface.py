@@ -102,6 +102,9 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
     entries = model.get("vocab")
     if not isinstance(entries, dict):
         raise ValueError(f"model.vocab must be an object from tokens to ids, not {type(entries).__name__}")
+    lines = model.get("merges")
+    if not isinstance(lines, list):
+        raise ValueError(f"model.merges must be a list, not {type(lines).__name__}")
     special, flags = _special(document.get("added_tokens") or [], entries)
     extras = Extras(flags, prefix_space, document.get("post_processor"), cutter)
     _check_normalized(extras, form)
@@ -112,7 +115,7 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
     merges: list[tuple[bytes, bytes]] | NDArray[np.int32]
     tokens: Mapping[str, Any]
     digits = pretokenizers.digits_of_bytes(steps)
-    packed = None if digits else _packed(ordinary, model.get("merges"))
+    packed = None if digits else _packed(ordinary, lines)
     if packed is not None:
         (vocab, merges), tokens = packed, ordinary
     else:
@@ -134,7 +137,7 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
                 f"added token {shown(token)} has the id {token_id}, as {shown(near[token_id])} of model.vocab has"
             )
     if packed is None:
-        merges = _merges(model.get("merges"), set(vocab.tokens()), tokens, special)
+        merges = _merges(lines, set(vocab.tokens()), tokens, special)
         if digits:
             merges = pretokenizers.without_mixed(merges, digits)
     found = Model.fitting(vocab, merges, special, pattern, form, extras)
@@ -259,9 +262,9 @@ def _check_normalized(extras: Extras, form: TextNormalizer | None) -> None:
             )
 
 
-def _packed(entries: Mapping[str, Any], lines: Any) -> tuple[PackedVocab, NDArray[np.int32]] | None:
+def _packed(entries: Mapping[str, Any], lines: list[Any]) -> tuple[PackedVocab, NDArray[np.int32]] | None:
     """Vocabulary and merges as arrays; None where they have anything unusual, or a merge comes twice."""
-    vocab = packed_entries(entries) if entries and isinstance(lines, list) else None
+    vocab = packed_entries(entries) if entries else None
     merges = None if vocab is None else packed_pairs(lines, entries)
     return None if vocab is None or merges is None or has_twice(merges) else (vocab, merges)
 
@@ -291,10 +294,8 @@ def _check_spelling(
 
 
 def _merges(
-    lines: Any, known: set[bytes], tokens: Mapping[str, bytes], special: dict[str, int]
+    lines: list[Any], known: set[bytes], tokens: Mapping[str, bytes], special: dict[str, int]
 ) -> list[tuple[bytes, bytes]]:
-    if not isinstance(lines, list):
-        raise ValueError(f"model.merges must be a list, not {type(lines).__name__}")
     numbers: dict[tuple[bytes, bytes], int] = {}
     for number, line in enumerate(lines):
         where = f"model.merges[{number}]"
