@@ -15,6 +15,7 @@ from .model.special_tokens import check_special_tokens
 from .sources import Skipped, check_on_error, warn_of_skipped
 from .sources.arrow import ArrowColumn
 from .sources.optional_packages import require
+from .system.excerpt import shown
 from .text.pattern import PatternLike, get_pattern
 from .text.utf8 import check_collected
 
@@ -148,7 +149,7 @@ def encode_batches(
     """
     pa = require("pyarrow", "Arrow data")
     if not hasattr(tokenizer, "encode_arrow"):
-        raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load), not {tokenizer!r:.100}")
+        raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load), not {shown(tokenizer)}")
     for batch in batches:
         (ids,) = tokenizer.encode_arrow(batch, field=field, allowed_special=allowed_special).chunks
         if id_type is not None:

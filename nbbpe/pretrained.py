@@ -22,7 +22,7 @@ def save_pretrained(
     """See Tokenizer.save_pretrained."""
     unknown = sorted(set(roles) - set(ROLES))
     if unknown:
-        raise TypeError(f"save_pretrained takes {', '.join(ROLES)}, and not {unknown[0]!r}")
+        raise TypeError(f"save_pretrained takes {', '.join(ROLES)}, and not {shown(unknown[0])}")
     for role, token in roles.items():
         if not isinstance(token, str):
             raise TypeError(f"{role} must be a special token as a str, not {shown(token)}")

@@ -25,6 +25,7 @@ from .model.model import Model
 from .model.post_processor import Templates, read_templates
 from .model.vocab_checks import Merge, Vocab
 from .names_elsewhere import NamesElsewhere
+from .system.excerpt import shown
 from .system.integers import check_integer
 from .system.lazy import lazy, method_on_use
 from .text.byte_source import Source, as_source, bytes_left
@@ -190,7 +191,7 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
         try:
             number = operator.index(token_id)
         except TypeError:
-            raise TypeError(f"token_id must be an integer, not {token_id!r:.100} (token_to_id takes tokens)") from None
+            raise TypeError(f"token_id must be an integer, not {shown(token_id)} (token_to_id takes tokens)") from None
         return self._model.vocab.get(number)
 
     def __len__(self) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from .system.excerpt import shown
 from .system.links import target_of
 
 
@@ -58,7 +59,7 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: str | Iterable[str] 
     began = time.perf_counter()
     wanted = list(cpu) if isinstance(cpu, Iterable) and not isinstance(cpu, str) else [cpu]
     if not all(isinstance(label, str) for label in wanted):
-        raise TypeError(f"cpu must be the name of a processor, or a list of them, not {cpu!r:.100}")
+        raise TypeError(f"cpu must be the name of a processor, or a list of them, not {shown(cpu)}")
     folder = None if into is None else target_of(into)
     if folder is not None:
         _check_writable(folder)

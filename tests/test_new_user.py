@@ -62,6 +62,21 @@ def test_arguments_that_are_missing_or_both_there_are_named(tmp_path):
         nbbpe.train(documents=3, vocab_size=300)
 
 
+def test_a_value_of_a_wrong_type_is_not_printed_whole(small):
+    many = list(range(100_000))
+    for wrong in (
+        lambda: small.encode("the cat", dropout=many),
+        lambda: small.encode("the cat", allowed_special=10**1000),
+        lambda: small.id_to_token(many),
+        lambda: nbbpe.TokenRules(seeds={"seed": many}),
+        lambda: nbbpe.Mixture({"a": "a.txt"}, parity=many),
+        lambda: nbbpe.train(documents=["a"], vocab_size=300, memory_limit=many),
+    ):
+        with pytest.raises(TypeError, match=r"not .*\.\.\.") as caught:
+            wrong()
+        assert len(str(caught.value)) < 200
+
+
 @pytest.mark.parametrize("text", ["Once upon a time.\n" * 10_000, "word " * 5000, "x" * 5000])
 def test_text_in_place_of_a_path_is_not_printed_whole(text):
     with pytest.raises(FileNotFoundError, match=r"which is not a file: .*documents=\[\.\.\.\]") as caught:

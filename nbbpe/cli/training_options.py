@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from ..formats.json_text import read_json
+from ..system.excerpt import shown
 from ..training.superwords import Superwords
 from ..training.token_rules import TokenRules
 from ..words.mixture import Mixture
@@ -123,7 +124,7 @@ def _check_names(described: Mapping[str, Any], cls: Any, what: str) -> None:
     known = [field.name for field in fields(cls)]
     for name in described:
         if name not in known:
-            raise ValueError(f"{what} has {name!r}, which is not one of {', '.join(known)}")
+            raise ValueError(f"{what} has {shown(name)}, which is not one of {', '.join(known)}")
 
 
 def _found(sources: Any, folder: str, what: str) -> dict[str, Any]:

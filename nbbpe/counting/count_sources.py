@@ -11,6 +11,7 @@ from ..sources.finding import find_files, name_of
 from ..sources.inputs import File
 from ..sources.optional_packages import naming_arrow_errors, read_with_arrow, require
 from ..sources.parquet import PARQUET
+from ..system.excerpt import shown
 from ..system.integers import check_positive
 from ..system.wrong_argument import WrongArgument
 from ..text.utf8 import check_collected, each_to_bytes
@@ -101,7 +102,7 @@ def _dict_counts(counts: Mapping[Any, Any], argument: str) -> Counts:
     """A dict from word (str or bytes) to count, as a Counter is."""
     pa = arrow()
     numbers = [
-        count if type(count) is int and count > 0 else check_positive(f"{argument}[{word!r:.100}]", count)
+        count if type(count) is int and count > 0 else check_positive(f"{argument}[{shown(word)}]", count)
         for word, count in counts.items()
     ]
     if numbers and max(numbers) > MOST_COUNT:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.compiler.collector import paused_for
+from ..system.excerpt import shown
 from ..text.text_rows import RowsReader, cut_rows, rows_of
 from ..text.utf8 import Text, check_items
 from ..text.windows import NO_ID
@@ -65,7 +66,7 @@ def encode_segments(
     for number, segment in enumerate(segments):
         if not isinstance(segment, tuple) or len(segment) != 2 or not isinstance(segment[1], bool):
             raise TypeError(
-                f"segment {number:,} (from 0) must be a pair (text, whether it is trusted), not {segment!r:.100}"
+                f"segment {number:,} (from 0) must be a pair (text, whether it is trusted), not {shown(segment)}"
             )
         text, is_trusted = segment
         ids += encode(text) if is_trusted else encode_ordinary(text)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.packed_vocab import without_far_ids
+from ..system.excerpt import shown
 from ..system.lazy import lazy
 
 # How many ids are looked up one by one (40 ns each, 5 in the compiled loop) before that loop is loaded: if kernels are in
@@ -61,7 +62,7 @@ class Decoder:
         except TypeError:
             if hasattr(ids, "__iter__"):  # the error is from the iterable itself
                 raise
-            raise TypeError(f"ids must be a list or an array of integers, not {type(ids).__name__}: {ids!r}") from None
+            raise TypeError(f"ids must be a list or an array of integers, not {type(ids).__name__}: {shown(ids)}") from None
         if list(map(type, ids)).count(int) < len(ids):  # takes half the time of a set of types
             ids = [self._plain_int(token_id, place) for place, token_id in enumerate(ids)]
         if self._kernel_pays(len(ids)) and (decoded := self._copy(ids, 0, -1, errors)) is not None:
@@ -146,4 +147,4 @@ class Decoder:
                 return operator.index(token_id)  # type: ignore[arg-type]
         except TypeError:
             pass
-        raise ValueError(f"ids must be integers, and the one at index {place} is {token_id!r:.100}")
+        raise ValueError(f"ids must be integers, and the one at index {place} is {shown(token_id)}")

@@ -21,6 +21,7 @@ from ..kernels.encoding.merge_dropout import SHARE_BITS, dropout_scratch, encode
 from ..kernels.pieces.pretokens import new_split_scratch
 from ..kernels.pieces.split_text import split_text
 from ..model.long_merges import interruptible_if_long
+from ..system.excerpt import shown
 from ..system.integers import check_integer
 from ..system.lazy import lazy
 from ..text.pattern import Pattern
@@ -43,10 +44,10 @@ def check_dropout(dropout: object, seed: object) -> tuple[float, int | None]:
     """The arguments of this name. Raises TypeError or ValueError for invalid ones."""
     is_number = isinstance(dropout, (int, float, np.integer, np.floating)) and not isinstance(dropout, bool)
     if not is_number:
-        raise TypeError(f"dropout must be a number from 0 to 1, not {dropout!r}")
+        raise TypeError(f"dropout must be a number from 0 to 1, not {shown(dropout)}")
     share = float(dropout)  # type: ignore[arg-type]
     if not 0 <= share <= 1:
-        raise ValueError(f"dropout must be from 0 to 1, and is {dropout!r}")
+        raise ValueError(f"dropout must be from 0 to 1, and is {shown(dropout)}")
     return share, None if seed is None else check_integer("seed", seed, kind="an integer or None")
 
 

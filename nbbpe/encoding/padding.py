@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..model.model import Model
 from ..system.choices import check_one_of
+from ..system.excerpt import shown
 from ..system.integers import check_integer, check_limit
 from ..system.stretches import gathered
 
@@ -82,7 +83,7 @@ def find_pad(model: Model, token_to_id: Callable[[str], int | None], pad_token: 
         )
     if pad_token is not None:
         if not isinstance(pad_token, (str, bytes)):
-            raise TypeError(f"pad_token must be a token as a str, not {pad_token!r:.100}")
+            raise TypeError(f"pad_token must be a token as a str, not {shown(pad_token)}")
         found = token_to_id(pad_token)
         if found is None:
             raise ValueError(

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..model.special_tokens import pack
+from ..system.excerpt import shown
 from ..system.user_warnings import warn_user
 from ..text.text_windows import first_special
 from ..text.utf8 import Data, to_bytes
@@ -27,7 +28,7 @@ def check_choice(allowed_special: object, disallowed_special: object) -> None:
     """
     for name, choice in ("allowed_special", allowed_special), ("disallowed_special", disallowed_special):
         if not hasattr(choice, "__iter__") or (isinstance(choice, (str, bytes)) and choice != "all"):
-            raise TypeError(f'{name} must be "all" or a set of special tokens, not {choice!r}')
+            raise TypeError(f'{name} must be "all" or a set of special tokens, not {shown(choice)}')
 
 
 def allowed_in(has_records: bool, allowed: Choice | None) -> Choice:
@@ -87,7 +88,7 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
         disallowed = set(special).difference(() if all_allowed else allowed)
     for token in disallowed:
         if not isinstance(token, str) or not token:
-            raise ValueError(f'disallowed_special must be "all" or a set of special tokens, and contains {token!r}')
+            raise ValueError(f'disallowed_special must be "all" or a set of special tokens, and contains {shown(token)}')
     spelled = {to_bytes(token) for token in disallowed}
     refused = pack(spelled, [0] * len(spelled)) if spelled else None
     harmless = bytes({*range(256)}.difference(token[-1] for token in spelled))
@@ -96,7 +97,9 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
     unknown = [token for token in allowed if token not in special]
     if unknown:
         known = ", ".join(map(repr, special)) or "none"
-        warn_user(f"allowed_special contains {unknown[0]!r}, which is not a special token of the tokenizer: {known:.300}")
+        warn_user(
+            f"allowed_special contains {shown(unknown[0])}, which is not a special token of the tokenizer: {known:.300}"
+        )
     tokens = {token: token_id for token, token_id in special.items() if token in allowed}
     packed = everything if len(tokens) == len(special) else pack_special_tokens(tokens)
     return Chosen(tokens, packed if tokens else None, refused, harmless)
@@ -112,7 +115,7 @@ def find_separator(special_tokens: Mapping[str, int], separator: str | None) -> 
     if separator is None:
         return NO_ID
     if not isinstance(separator, str):
-        raise TypeError(f"separator must be a special token or None, not {separator!r}")
+        raise TypeError(f"separator must be a special token or None, not {shown(separator)}")
     if separator not in special_tokens:
         known = ", ".join(map(repr, special_tokens)) or "none"
         raise ValueError(f"separator {separator!r} is not a special token of the tokenizer; those are: {known}")

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from ..system.excerpt import shown
+
 
 class Decodes(Protocol):
     """What decodes ids to bytes, as a Tokenizer does."""
@@ -42,7 +44,7 @@ class StreamDecoder:
 
     def __init__(self, tokenizer: Decodes, errors: str = "replace", *, skip_special_tokens: bool = False) -> None:
         if not hasattr(tokenizer, "id_to_token"):
-            raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load), not {tokenizer!r:.100}")
+            raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load), not {shown(tokenizer)}")
         codecs.lookup_error(errors)
         self._token_of = tokenizer.id_to_token
         self._decode_bytes = tokenizer.decode_bytes

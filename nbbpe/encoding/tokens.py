@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, SupportsIndex, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..system.excerpt import first_few
+from ..system.excerpt import first_few, shown
 from ..system.lazy import imported_on_use, lazy
 from ..text.utf8 import to_text, widths_of
 
@@ -93,7 +93,9 @@ class Tokens:
         Raises IndexError if there are fewer, TypeError if it is not an integer.
         """
         if not hasattr(number, "__index__"):
-            raise TypeError(f"the number of a token must be an integer, not {number!r}; ids, tokens, offsets have slices")
+            raise TypeError(
+                f"the number of a token must be an integer, not {shown(number)}; ids, tokens, offsets have slices"
+            )
         try:
             place = range(len(self.tokens))[number]
         except IndexError:

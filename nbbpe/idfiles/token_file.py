@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ..system.excerpt import shown
 from ..system.integers import check_integer
 from ..system.paths import Path, absolute
 from .checksum import checksum, concatenated
@@ -75,7 +76,7 @@ class TokenFile:
         verify: bool = False,
     ) -> None:
         if tokenizer is not None and not hasattr(tokenizer, "fingerprint"):
-            raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load) or None, not {tokenizer!r:.100}")
+            raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load) or None, not {shown(tokenizer)}")
         self.path = absolute(path)
         self._given_dtype = None if dtype is None else id_dtype(dtype)
         about = self._open()
@@ -85,7 +86,7 @@ class TokenFile:
             check_tokenizer(self.path, about, tokenizer)
         if separator_ids is not None:
             if not isinstance(separator_ids, Iterable):
-                raise TypeError(f"separator_ids must be a list of ids, such as [50256], not {separator_ids!r:.100}")
+                raise TypeError(f"separator_ids must be a list of ids, such as [50256], not {shown(separator_ids)}")
             self.separator_ids = tuple(sorted({check_integer("a separator id", token_id, 0) for token_id in separator_ids}))
         elif about:
             self.separator_ids = tuple(about["separator_ids"])
@@ -320,5 +321,5 @@ def _seeded(make: Callable[[Any], T], seed: Any, name: str, kind: str = "") -> T
     try:
         return make(seed)
     except (TypeError, ValueError) as error:
-        message = f"{name} must be {kind}an integer from 0 on, a list of these, or None, not {seed!r:.100}"
+        message = f"{name} must be {kind}an integer from 0 on, a list of these, or None, not {shown(seed)}"
         raise type(error)(message) from None

@@ -68,7 +68,7 @@ def find_by_item(
     missing.
     """
     if field is not None and not isinstance(field, str):
-        raise TypeError(f"field must be the name of a field or a column, not {field!r}")
+        raise TypeError(f"field must be the name of a field or a column, not {shown(field)}")
     check_on_error(on_error)
     named = _FIELD if field is None else field  # "" is a name like others
     found: list[list[Input]]
@@ -197,7 +197,7 @@ def _check_not_open(source: object, argument: str) -> None:
     """Raise TypeError for an open file: it is an iterator of lines, but users who pass one mostly mean its text."""
     if hasattr(source, "read") and hasattr(source, "readline"):
         name = getattr(source, "name", None)
-        called = f", {name!r:.100}," if isinstance(name, (str, bytes, os.PathLike)) else ""
+        called = f", {shown(name)}," if isinstance(name, (str, bytes, os.PathLike)) else ""
         raise TypeError(
             f"{argument} is an open file{called} whose lines would become documents of their own: give its path, or "
             "documents=[file.read()] for a text, or (line for line in file) if each line is a document"

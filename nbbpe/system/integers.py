@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from .excerpt import shown
+
 
 def check_integer(name: str, value: Any, at_least: int | None = None, kind: str = "an integer") -> int:
     """An argument as an int. Raises TypeError if it is not an integer, ValueError if it is below `at_least`.
@@ -16,7 +18,7 @@ def check_integer(name: str, value: Any, at_least: int | None = None, kind: str 
     except TypeError:
         number = None
     if number is None:
-        raise TypeError(f"{name} must be {kind}, not {value!r:.100}")
+        raise TypeError(f"{name} must be {kind}, not {shown(value)}")
     if at_least is not None and number < at_least:
         raise ValueError(f"{name} must be at least {at_least}, not {number}")
     return number

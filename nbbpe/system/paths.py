@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterable
 
+from .excerpt import shown
 from .wrong_argument import WrongArgument
 
 Path = str | os.PathLike[str]
@@ -16,7 +17,7 @@ def checked_name(path: object) -> str:
     FileNotFoundError for a name that no file can have: an empty one, one with a NUL or with half of a character.
     """
     if not isinstance(path, (str, bytes, os.PathLike)):
-        raise TypeError(f"a path must be a str or an os.PathLike, not {path!r:.100}")
+        raise TypeError(f"a path must be a str or an os.PathLike, not {shown(path)}")
     name = os.fsdecode(path)
     try:
         is_name = name != "" and b"\0" not in os.fsencode(name)

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from .excerpt import shown
+
 # None: a bar where stderr is a terminal. True or False: a bar, or none. A callable gets (stage, done, total or None).
 ProgressOption = bool | Callable[[str, int, "int | None"], object] | None
 
@@ -39,7 +41,7 @@ def _takes(stream: Any, is_terminal: bool) -> bool:
 def shows_bar(option: ProgressOption) -> bool:
     """Whether the option has bars shown. Raises TypeError if it is not an option."""
     if not (option is None or isinstance(option, bool) or callable(option)):
-        raise TypeError(f"progress must be True, False, None or a callable, not {option!r:.100}")
+        raise TypeError(f"progress must be True, False, None or a callable, not {shown(option)}")
     return not callable(option) and option is not False and _takes(sys.stderr, is_terminal=option is None)
 
 

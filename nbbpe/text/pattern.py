@@ -339,9 +339,9 @@ def splits_by_regex(pattern: Pattern, split_with: str | None) -> bool:
     Raises TypeError or ValueError for another value, and for "compiled" where the pattern cannot be.
     """
     if not (split_with is None or isinstance(split_with, str)):
-        raise TypeError(f"split_with must be a string or None, not {split_with!r}")
+        raise TypeError(f"split_with must be a string or None, not {shown(split_with)}")
     if split_with is not None and split_with not in SPLIT_WITH:
-        raise ValueError(f"split_with must be one of {', '.join(SPLIT_WITH)}, not {split_with!r}")
+        raise ValueError(f"split_with must be one of {', '.join(SPLIT_WITH)}, not {shown(split_with)}")
     if split_with == "compiled" and not pattern.is_compiled:
         raise ValueError(
             f'split_with="compiled": the pattern {shown(str(pattern.spelling))} cannot be compiled: {pattern.not_compiled}'

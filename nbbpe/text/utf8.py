@@ -15,6 +15,7 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
+from ..system.excerpt import shown
 from .byte_source import Source
 
 Data = bytes | memoryview
@@ -131,7 +132,7 @@ def _to_bytes(text: Text, what: str, number: int) -> bytes:
             advice = ": give its texts one by one, (text for batch in batches for text in batch)"
         elif isinstance(text, Mapping):
             advice = ": give the text of each, (record['text'] for record in records)"
-        raise TypeError(f"{error}: {what} {number:,} (from 0) is {text!r:.100}{advice}") from None
+        raise TypeError(f"{error}: {what} {number:,} (from 0) is {shown(text)}{advice}") from None
 
 
 def to_data(text: Text | Source) -> Data:

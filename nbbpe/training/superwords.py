@@ -63,7 +63,7 @@ class Superwords:
         if self.window < 2:
             raise ValueError("window must be at least 2: one word is never a superword")
         if not isinstance(self.phrase, str) or not self.phrase:
-            raise TypeError(f"phrase must be a regex, not {self.phrase!r}")
+            raise TypeError(f"phrase must be a regex, not {shown(self.phrase)}")
         check_repeats(self.phrase)
         with naming_regex(f"phrase {shown(self.phrase)}"):
             regex.compile(self.phrase)  # by itself, as an unclosed bracket would take in what `phrases` puts behind it
@@ -74,7 +74,7 @@ def check_superwords(superwords: object, n_tokens: int, pattern: Pattern) -> Non
     if superwords is None:
         return
     if not isinstance(superwords, Superwords):
-        raise TypeError(f"superwords must be a Superwords, not {superwords!r}")
+        raise TypeError(f"superwords must be a Superwords, not {shown(superwords)}")
     if superwords.after > n_tokens:
         raise WrongArgument(
             f"superwords begin after {superwords.after:,} tokens, and vocab_size asks for {n_tokens:,} of these"

@@ -74,19 +74,19 @@ class TokenRules:
         for name in "whole_characters", "one_script", "no_space_duplicates":
             value = getattr(self, name)
             if not isinstance(value, bool):
-                raise TypeError(f"{name} must be True or False, not {value!r}")
+                raise TypeError(f"{name} must be True or False, not {shown(value)}")
         for name in "max_letters", "max_numbers", "max_words":
             object.__setattr__(self, name, check_limit(name, getattr(self, name)))
         forbidden = self.forbidden
         if isinstance(forbidden, (str, bytes)) or callable(forbidden):
             forbidden = (forbidden,)
         elif not isinstance(forbidden, (list, tuple)):
-            raise TypeError(f"forbidden must be a regex, a function or a list of these, not {forbidden!r}")
+            raise TypeError(f"forbidden must be a regex, a function or a list of these, not {shown(forbidden)}")
         for item in forbidden:
             _predicate(item)
         object.__setattr__(self, "forbidden", tuple(forbidden))
         if not isinstance(self.seeds, (list, tuple)) or not all(isinstance(seed, (str, bytes)) for seed in self.seeds):
-            raise TypeError(f"seeds must be a list of str or bytes, not {self.seeds!r}")
+            raise TypeError(f"seeds must be a list of str or bytes, not {shown(self.seeds)}")
         if not all(self.seeds):
             raise ValueError("seeds has an empty text, which cannot be a token")
         object.__setattr__(self, "seeds", tuple(self.seeds))
@@ -117,7 +117,7 @@ def shown_rules(rules: TokenRules) -> str:
 def check_rules(rules: object) -> None:
     """Raise TypeError unless it is a TokenRules or None."""
     if not (rules is None or isinstance(rules, TokenRules)):
-        raise TypeError(f"rules must be a TokenRules, not {rules!r}")
+        raise TypeError(f"rules must be a TokenRules, not {shown(rules)}")
 
 
 class TokenFilter:
@@ -175,7 +175,7 @@ def _predicate(item: Forbidden) -> Callable[[bytes], Any]:
     if callable(item):
         return item
     if not isinstance(item, (str, bytes)):
-        raise TypeError(f"forbidden must be a regex, a function or a list of these, not {item!r}")
+        raise TypeError(f"forbidden must be a regex, a function or a list of these, not {shown(item)}")
     try:
         search = regex.compile(item).search
     except regex.error as error:

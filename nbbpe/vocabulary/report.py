@@ -10,7 +10,7 @@ from ..model.model import Model
 from ..model.version import __version__
 from ..sources import Input, check_field, find_inputs, total_size
 from ..system.atomic_files import whole_file, write_text
-from ..system.excerpt import percent, printable, shown_pattern, shown_token
+from ..system.excerpt import percent, printable, shown, shown_pattern, shown_token
 from ..system.paths import Path, check_not_read, checked_name
 from ..system.progress import Progress, ProgressOption
 from ..system.workers import check_workers
@@ -55,7 +55,7 @@ def write_report(
 ) -> ReportFigures:
     """See Tokenizer.report; `name` is what the page calls the tokenizer."""
     if not isinstance(name, str):
-        raise TypeError(f"name must be a str, what the page calls the tokenizer, not {name!r:.100}")
+        raise TypeError(f"name must be a str, what the page calls the tokenizer, not {shown(name)}")
     n_workers = check_workers(workers)
     texts = _texts(on, field, on_error)
     inputs = [each for of_text in texts.values() for each in of_text]
@@ -81,7 +81,7 @@ def _texts(on: Mapping[str, object] | Sequence[Path] | Path, field: str | None, 
         raise ValueError("on names no text to report on")
     for name in sources:
         if not isinstance(name, str):
-            raise TypeError(f"on must have names as its keys, and has {name!r}")
+            raise TypeError(f"on must have names as its keys, and has {shown(name)}")
     texts = {name: find_inputs(source, field, on_error, "on", is_one_of_several=True) for name, source in sources.items()}
     check_field(field, [each for inputs in texts.values() for each in inputs])
     return texts

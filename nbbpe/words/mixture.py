@@ -91,9 +91,9 @@ class Mixture:
             if limit is not None:
                 check_positive("max_bytes", limit)
         if isinstance(self.held_out, bool) or not isinstance(self.held_out, (int, float)):
-            raise TypeError(f"held_out must be a number, not {self.held_out!r}")
+            raise TypeError(f"held_out must be a number, not {shown(self.held_out)}")
         if not 0 <= self.held_out < 1:
-            raise ValueError(f"held_out must be at least 0 and less than 1, not {self.held_out!r}")
+            raise ValueError(f"held_out must be at least 0 and less than 1, not {shown(self.held_out)}")
         object.__setattr__(self, "seed", check_integer("seed", self.seed))
         if not -(2**63) <= self.seed < 2**63:
             raise ValueError(f"seed must fit in 64 bits, and {self.seed} does not")
@@ -104,15 +104,15 @@ class Mixture:
 
     def _check_numbers(self, argument: str, numbers: Mapping[str, Any]) -> None:
         if not isinstance(numbers, Mapping):
-            raise TypeError(f"{argument} must be a dict of numbers by name, not {numbers!r}")
+            raise TypeError(f"{argument} must be a dict of numbers by name, not {shown(numbers)}")
         check_names(argument, numbers, self.sources)
         kinds: tuple[type, ...] = (Rational,) if argument == "weights" else (int, float, Rational)
         for name, number in numbers.items():
             if isinstance(number, bool) or not isinstance(number, kinds):
                 wanted = "an integer or a Fraction" if argument == "weights" else "a number"
-                raise TypeError(f"{argument}[{name!r}] must be {wanted}, not {number!r}")
+                raise TypeError(f"{argument}[{name!r}] must be {wanted}, not {shown(number)}")
             if not 0 < number < float("inf"):  # type: ignore[operator]
-                raise ValueError(f"{argument}[{name!r}] must be positive, not {number!r}")
+                raise ValueError(f"{argument}[{name!r}] must be positive, not {shown(number)}")
 
 
 def find_mixture(

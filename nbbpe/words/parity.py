@@ -68,7 +68,7 @@ class Parity:
 def check_parity(parity: object, sources: Mapping[str, Any]) -> None:
     """Raise TypeError or ValueError unless it is a Parity that fits the sources, given by name."""
     if not isinstance(parity, Parity):
-        raise TypeError(f"parity must be a Parity, True or False, not {parity!r}")
+        raise TypeError(f"parity must be a Parity, True or False, not {shown(parity)}")
     if parity.parallel is None:
         return
     for name in sources:

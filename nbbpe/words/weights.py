@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from ..system.excerpt import shown
 from ..system.wrong_argument import WrongArgument
 
 
@@ -26,12 +27,12 @@ def check_weights(weights: object, n_items: int, what: str) -> list[Fraction]:
 def _fraction(weight: Any, number: int) -> Fraction:
     is_number = isinstance(weight, (int, float, Fraction)) or hasattr(weight, "__index__")
     if isinstance(weight, bool) or not is_number:
-        raise TypeError(f"weights[{number}] must be a positive number or a Fraction, not {weight!r}")
+        raise TypeError(f"weights[{number}] must be a positive number or a Fraction, not {shown(weight)}")
     if isinstance(weight, float) and not math.isfinite(weight):
-        raise ValueError(f"weights[{number}] must be a positive number, not {weight!r}")
+        raise ValueError(f"weights[{number}] must be a positive number, not {shown(weight)}")
     exact = Fraction(repr(float(weight))) if isinstance(weight, float) else exact_fraction(weight)
     if exact <= 0:
-        raise ValueError(f"weights[{number}] must be a positive number, not {weight!r}")
+        raise ValueError(f"weights[{number}] must be a positive number, not {shown(weight)}")
     return exact
 
 
