@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import tempfile
 from base64 import b64decode
 from collections.abc import Callable, Sequence
@@ -52,7 +53,8 @@ class _Owner(NamedTuple):
 def _read_hf(model: Model, paths: Sequence[str]) -> Encode:
     import tokenizers
 
-    theirs: Any = tokenizers.Tokenizer.from_file(paths[0])
+    with open(paths[0], "rb") as file:  # the library opens no file whose name is not UTF-8
+        theirs: Any = tokenizers.Tokenizer.from_buffer(file.read())
     return lambda text: theirs.encode(text, add_special_tokens=False).ids
 
 
@@ -60,7 +62,9 @@ def _read_gpt2(model: Model, paths: Sequence[str]) -> Encode:
     """The two files hold neither the pattern nor the special tokens: the library gets those of the model."""
     import tokenizers
 
-    theirs: Any = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(*paths))
+    with tempfile.TemporaryDirectory(prefix="nbbpe-verify-") as folder:  # names that the library can open, as above
+        copies = [shutil.copy(path, folder) for path in paths]
+        theirs: Any = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(*copies))
     from .formats.pretokenizers import write
 
     theirs.pre_tokenizer = _pre_tokenizer(write(model.pattern))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 
@@ -10,6 +11,7 @@ import texts
 
 import nbbpe
 from nbbpe import verification
+from nbbpe.conversion import find_format
 from nbbpe.formats import known_names
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
@@ -32,6 +34,14 @@ def test_a_file_that_is_written_again_is_what_tiktoken_verifies(small, tmp_path,
         verification.verify_written(tokenizer._model, tokenizer.encode, "tiktoken", [str(path)])
         tokenizer.verify()
     assert not (tmp_path / "kept").exists()
+
+
+def test_files_are_verified_whose_names_are_not_utf8(small, tmp_path):
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    for name in "t.json", "t.tiktoken", "gpt2/vocab.json":
+        chosen = find_format(os.path.join(folder, name), None)
+        written = chosen.write(small, os.path.join(folder, name)) or [os.path.join(folder, name)]
+        assert "gives the same" in chosen.verify(small, written)
 
 
 def test_a_difference_is_shown(small, monkeypatch):
