@@ -234,12 +234,16 @@ def test_a_pipe_among_the_files_of_a_tokenizer_is_not_waited_for(tokenizer, tmp_
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
-@pytest.mark.parametrize("name", ["nbbpe.json", "tokenizer.json", "tokenizer_config.json"])
-def test_a_pipe_where_a_tokenizer_is_saved_is_not_waited_for(tokenizer, tmp_path, name):
-    os.mkfifo(tmp_path / name)
-    with pytest.raises(FileExistsError):
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+@pytest.mark.parametrize("name", ["nbbpe.json", "vocab.json", "merges.txt", "tokenizer.json", "tokenizer_config.json"])
+def test_nothing_is_saved_where_a_folder_or_a_pipe_is_in_the_place_of_a_file(tokenizer, tmp_path, make, name):
+    tokenizer.save(tmp_path)
+    os.remove(tmp_path / name)
+    make(tmp_path / name)
+    about = os.path.isfile(tmp_path / "nbbpe.json") and (tmp_path / "nbbpe.json").read_bytes()
+    with pytest.raises(FileExistsError, match=f"has a {name} that is a folder, a pipe or a device, and not a file"):
         tokenizer.save(tmp_path)
-    assert os.listdir(tmp_path) == [name]
+    assert about == (os.path.isfile(tmp_path / "nbbpe.json") and (tmp_path / "nbbpe.json").read_bytes())
 
 
 @pytest.mark.parametrize(

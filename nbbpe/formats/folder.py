@@ -139,7 +139,13 @@ def _check_ours(folder: str, shown: str, copy: str) -> None:
     """Raise FileExistsError or PermissionError for a folder with files that `write` must not replace, see there."""
     own = [_VOCAB, _MERGES, _TABLES]
     for name in (ABOUT, *own, *for_transformers.NAMES):
-        target_of(os.path.join(folder, name))
+        target = target_of(os.path.join(folder, name))
+        # Otherwise the save would fail after nbbpe.json says that it is under way.
+        if os.path.exists(target) and not os.path.isfile(target):
+            raise FileExistsError(
+                f"{shown!r} has a {name} that is a folder, a pipe or a device, and not a file: give another folder, or "
+                "move it away"
+            )
     # Before nbbpe.json is looked at: another process may give the folder its name meanwhile, with all files in it.
     there = [name for name in (*own, *for_transformers.NAMES) if os.path.lexists(os.path.join(folder, name))]
     about_path = os.path.join(folder, ABOUT)

@@ -15,7 +15,6 @@ from typing import Any
 
 from ..model.model import Model
 from ..system.atomic_files import write_text
-from ..system.paths import check_tokenizer_file
 from .json_text import read_json
 from .to_huggingface import added_token, content
 
@@ -46,11 +45,8 @@ def is_listed(entry: object) -> bool:
 
 def is_same(folder: str, text: str) -> bool:
     """Whether a folder has just this tokenizer.json."""
-    path = os.path.join(folder, JSON)
-    with suppress(OSError, ValueError):
-        check_tokenizer_file(path)
-        with open(path, "rb") as file:
-            return bool(text) and file.read() == text.encode()
+    with suppress(OSError), open(os.path.join(folder, JSON), "rb") as file:
+        return bool(text) and file.read() == text.encode()
     return False
 
 
