@@ -76,6 +76,16 @@ def test_a_letter_without_its_case_is_the_same_to_all(letter):
     assert found == set(regex.findall(f"(?i:{letter})", EVERYTHING))
 
 
+@pytest.mark.parametrize("pattern", [r"\s+$", r"\n$| $|x", r"(?:1|b$)+", r"[!-~]+|[^ -~]", r"[{-~1]+$|[~x]"])
+def test_oniguruma_s_end_of_a_line_and_ranges_up_to_a_tilde_are_read_as_it_reads_them(pattern):
+    tokenizers = pytest.importorskip("tokenizers")
+    theirs = tokenizers.pre_tokenizers.Split(tokenizers.Regex(pattern), behavior="isolated")
+    ours = translated(pattern, "Oniguruma", "regex")
+    for seed in range(40):
+        text = "".join(random.Random(seed).choices("\n\n\r 1b|}~x\u2028é", k=random.Random(seed).randrange(60)))
+        assert [piece for piece, _ in theirs.pre_tokenize_str(text)] == pieces(ours, text)
+
+
 def test_a_possessive_count_is_spelled_as_each_engine_takes_it():
     assert translated(r"\p{N}{1,3}+|a", "regex", "Oniguruma") == r"(?>\p{N}{1,3})|a"
     assert translated(r"\p{N}{1,3}+|a", "Oniguruma", "regex") == r"(?:\p{N}{1,3})+|a"

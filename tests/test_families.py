@@ -65,6 +65,8 @@ OPEN = Added("<b>", special=False, normalized=True)
 TWO = Added("foo bar", special=False, normalized=True)
 BYTES = pre.ByteLevel(add_prefix_space=False)
 NO_REGEX = pre.ByteLevel(add_prefix_space=False, use_regex=False)
+# With fewer letters than the file has.
+DEEPSEEK_V2 = [r"[\r\n]", r"\s?[A-Za-zµÀ-ÖØ-öø-ƺ]+", r"\s?[!-/:-~！-／：-～‘-‟、-。]+", r"\s+$", "[一-龥ࠀ-一가-힣]+"]
 
 # From family to what makes it: each file of this structure is read with equal ids.
 FAMILIES: dict[str, dict[str, Any]] = {
@@ -93,6 +95,15 @@ FAMILIES: dict[str, dict[str, Any]] = {
     },
     "StarCoder, SmolLM, Granite": {"pre_tokenizer": pre.Sequence([pre.Digits(individual_digits=True), BYTES])},
     "Command R": {"normalizer": norm.NFC(), "pre_tokenizer": pre.Sequence([pre.Digits(individual_digits=True), BYTES])},
+    "DeepSeek LLM, V2": {
+        "pre_tokenizer": pre.Sequence(
+            [
+                *(pre.Split(tokenizers.Regex(each), "isolated") for each in DEEPSEEK_V2),
+                pre.Digits(individual_digits=True),
+                NO_REGEX,
+            ]
+        )
+    },
     "BLOOM": {
         "pre_tokenizer": pre.Sequence([pre.Split(tokenizers.Regex(r" ?[^(\s|[.,!?…。，、।۔،])]+"), "isolated"), NO_REGEX])
     },

@@ -41,7 +41,7 @@ _PIECE = regex.compile(
 )
 _ONE = r"(?: \\(?: [tnrfv] | x[0-7][0-9A-Fa-f] | u[0-9A-Fa-f]{4} | [!-/:-@\[-`{-~\ ] ) | [^\\\[\]^&|~-] )"
 _MEMBER = regex.compile(
-    rf"(?P<range> {_ONE}-{_ONE} ) | (?P<one> {_ONE} ) | (?P<set> \\[sSdD] | \\w | {_PROPERTY} )"
+    rf"(?P<range> {_ONE}-(?:{_ONE}|~(?!~)) ) | (?P<one> {_ONE} ) | (?P<set> \\[sSdD] | \\w | {_PROPERTY} )"
     r"| (?P<dash> - ) | (?P<sign> (?P<own>[&|~^])(?!\g<own>) )",
     regex.VERBOSE | regex.DOTALL,
 )
@@ -117,9 +117,11 @@ class _Translation:
             self.repeat(text)
             return
         if kind == "end":
-            # After all whitespace there is only one end, whatever an engine means by it.
+            # After all whitespace there is only one end, whatever an engine means by it. To Oniguruma it is that of a line.
             if self.out[-2:] != [r"\s", "++"]:
-                raise self.refuse(text, "has different meanings")
+                if not self.source == "Oniguruma" != self.target:
+                    raise self.refuse(text, "has different meanings")
+                text = r"(?![^\n])"
             self.out.append(text)
             self.atom = None
             return
