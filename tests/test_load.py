@@ -251,6 +251,8 @@ def test_nothing_is_saved_where_a_folder_or_a_pipe_is_in_the_place_of_a_file(tok
     [
         ("tokenizer_config.json", {"tokenizer_class": "RobertaTokenizer"}, "it is a 'RobertaTokenizer'"),
         ("tokenizer_config.json", {"add_prefix_space": True}, "it puts a space in front of a text"),
+        ("tokenizer_config.json", {"add_bos_token": True, "add_eos_token": False}, "it puts a token around a text"),
+        ("tokenizer_config.json", {"add_eos_token": True}, "it puts a token around a text"),
         ("tokenizer_config.json", {"added_tokens_decoder": {"9": {"content": "<a>"}}}, "the special token '<a>'"),
         ("tokenizer_config.json", {"pad_token": "<pad>"}, "the special token '<pad>'"),
         ("added_tokens.json", {"<b>": 500}, "the special token '<b>'"),
@@ -283,7 +285,7 @@ def test_gpt2s_files_without_the_special_token_that_stands_beside_them_are_refus
 def test_gpt2s_files_with_what_transformers_writes_beside_them_are_read(tokenizer, tmp_path):
     tokenizer.save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
     roles = {"bos_token": texts.SPECIAL, "eos_token": {"content": texts.SPECIAL}, "pad_token": None}
-    config = {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": False, **roles}
+    config = {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": False, "add_bos_token": False, **roles}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
     (tmp_path / "special_tokens_map.json").write_text(json.dumps(roles))
     (tmp_path / "added_tokens.json").write_text("[]")

@@ -31,6 +31,8 @@ def check_plain_gpt2(vocab_path: Path, special: Container[str]) -> None:
         what = f"{CONFIG} says that it is a {shown(kind)}"
     elif config.get("add_prefix_space"):
         what = f"{CONFIG} says that it puts a space in front of a text"
+    elif config.get("add_bos_token") or config.get("add_eos_token"):
+        what = f"{CONFIG} says that it puts a token around a text, with add_special_tokens=True"
     elif others:
         what = f"other files there say that it has the special token {shown(others[0])}"
     else:
