@@ -581,6 +581,18 @@ REFUSED = {
         changed("model.merges", ["a b", "a b"]),
         r"merges\[1\] merges b'a' and b'b', as model.merges\[0\]",
     ),
+    "a Unigram model, whose normalizer is not known": (
+        lambda: {"normalizer": {"type": "Precompiled"}, "model": {"type": "Unigram", "vocab": [["<unk>", 0.0]]}},
+        "model.type is 'Unigram', and nbbpe reads BPE only",
+    ),
+    "BPE on characters, as Llama 2's": (
+        changed("pre_tokenizer", None),
+        r"pre_tokenizer is null; .*one of characters, as those of sentencepiece .*: use tokenizers for this file",
+    ),
+    "BPE on characters, as Gemma's": (
+        changed("pre_tokenizer", {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious"}),
+        "pre_tokenizer is Split; .*one of characters",
+    ),
     "no model": (lambda: {"version": "1.0"}, 'must be a JSON object with a "model"'),
     "a list": (lambda: [], 'must be a JSON object with a "model"'),
 }

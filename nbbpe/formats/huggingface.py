@@ -93,9 +93,9 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
     _check_known(document, _PARTS, "the file")
     if document.get("version", "1.0") != "1.0":
         raise ValueError(f'version must be "1.0", and is {shown(document["version"])}')
-    form = _normalizer(document.get("normalizer")) if normalizer == "apply" else None
     model = document["model"]
     _check_model(model)
+    form = _normalizer(document.get("normalizer")) if normalizer == "apply" else None
     steps = steps_of(document.get("pre_tokenizer"), "pre_tokenizer", "pretokenizers")
     pattern, prefix_space, cutter = pretokenizers.read(steps)
     _check_after(document)

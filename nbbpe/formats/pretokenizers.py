@@ -43,6 +43,11 @@ def read(steps: Sequence[dict[str, Any]]) -> tuple[Pattern, bool, Cutter | None]
         found = cut(" and ".join(kinds), 200) or "null"
         unknown = next((kind for kind in kinds if kind not in known), None)
         why = f"; of these {shown(unknown)} is not known" if unknown else ""
+        if "ByteLevel" not in kinds:
+            why += (
+                ". Without ByteLevel, the vocabulary is one of characters, as those of sentencepiece (Llama 2, Gemma), and "
+                "nbbpe reads BPE on bytes only: use tokenizers for this file"
+            )
         named = ", ".join(["Split", "Digits", "Punctuation", *CUTS[:-1]])
         raise ValueError(f"pre_tokenizer is {found}; nbbpe can honour ByteLevel, alone or in a Sequence with {named}{why}")
     place = kinds.index("ByteLevel")
