@@ -204,6 +204,15 @@ def test_json_of_another_kind_is_an_error_that_names_it(tmp_path):
         nbbpe.load(tmp_path / "config.json")
 
 
+@pytest.mark.parametrize("name", ["tokenizer.json", "tekken.json", "vocab.json", "cl100k_base.tiktoken"])
+def test_a_pointer_of_git_lfs_is_an_error_that_says_what_it_is(tmp_path, name):
+    """As in a checkout of a model without its large files."""
+    (tmp_path / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 123\n")
+    (tmp_path / "merges.txt").write_text("")
+    with pytest.raises(ValueError, match=rf"{name}: is a pointer of Git LFS .*`git lfs pull`"):
+        nbbpe.load(tmp_path)
+
+
 def test_recognising_reads_little(tmp_path):
     (tmp_path / "big.json").write_bytes(b"{" + b" " * 10_000)
     assert recognised(tmp_path / "big.json").kind == "huggingface"
