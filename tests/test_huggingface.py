@@ -593,8 +593,13 @@ REFUSED = {
         changed("pre_tokenizer", {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious"}),
         "pre_tokenizer is Split; .*one of characters",
     ),
-    "no model": (lambda: {"version": "1.0"}, 'must be a JSON object with a "model"'),
-    "a list": (lambda: [], 'must be a JSON object with a "model"'),
+    "no model": (lambda: {"version": "1.0"}, "must be a JSON object with a \"model\", .*, and has 'version'$"),
+    "nothing": (lambda: {}, 'must be a JSON object with a "model", .*, and has no entries$'),
+    "a list": (lambda: [], r'must be a JSON object with a "model", .*, and is \[\]$'),
+    "Keras": (
+        lambda: {"class_name": "Tokenizer", "config": {"num_words": None}},
+        "has 'class_name', 'config'; this is a tokenizer of Keras",
+    ),
 }
 
 

@@ -23,7 +23,7 @@ from ..model.post_processor import read_templates, steps_of
 from ..model.special_tokens import MAX_ID, tokens_for_placing
 from ..model.vocab_checks import check_bytes
 from ..system.choices import check_one_of
-from ..system.excerpt import naming, shown
+from ..system.excerpt import first_few, naming, shown
 from ..system.paths import Path
 from ..text.normalizer import KINDS, Chain, as_normalizer
 from ..text.normalizer import Normalizer as TextNormalizer
@@ -74,7 +74,12 @@ def _model(document: Any, name: str, normalizer: Normalizer) -> Model:
                     "; this maps ids to tokens: give GPT-2's vocab.json, which maps tokens to ids, and merges.txt "
                     "(Tokenizer.save_gpt2 writes both)"
                 )
-            raise ValueError(f'must be a JSON object with a "model", as tokenizers writes it{other}')
+            elif entries.get("class_name") == "Tokenizer":
+                other = "; this is a tokenizer of Keras, which numbers words, and nbbpe reads BPE on bytes only"
+            found = (
+                f"has {first_few(list(entries)) or 'no entries'}" if isinstance(document, dict) else f"is {shown(document)}"
+            )
+            raise ValueError(f'must be a JSON object with a "model", as tokenizers writes it, and {found}{other}')
         return _read_document(document, normalizer)
 
 
