@@ -396,6 +396,9 @@ def sequence(*steps: dict[str, Any]) -> dict[str, Any]:
     return {"type": "Sequence", "pretokenizers": list(steps)}
 
 
+OFFSETS = {"trim_offsets": True, "add_prefix_space": False}
+
+
 def changed(key: str, value: Any) -> Callable[[], Any]:
     """The good file with one thing changed; a key may be of the model."""
 
@@ -469,8 +472,8 @@ REFUSED = {
         changed("post_processor", {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}] * 2}),
         "post_processor: the template of one text must have it once",
     ),
-    "Roberta with an id below 0": (
-        changed("post_processor", {"type": "RobertaProcessing", "cls": ["a", -1], "sep": ["a", 1]}),
+    "Bert with an id below 0": (
+        changed("post_processor", {"type": "BertProcessing", "cls": ["a", -1], "sep": ["a", 1]}),
         r"post_processor: cls must be a token and its id, and is \['a', -1\]",
     ),
     "an id around a text that is too large": (
@@ -483,6 +486,18 @@ REFUSED = {
             },
         ),
         r"post_processor: .* has the ids \[2147483648\]; ids are from 0 to 2,147,483,646",
+    ),
+    "Roberta without its options": (
+        changed("post_processor", {"type": "RobertaProcessing", "cls": ["a", 97], "sep": ["b", 98], "trim_offsets": True}),
+        "is 'RobertaProcessing', and for its keys .'cls', 'sep', 'trim_offsets'. tokenizers takes it for BertProcessing",
+    ),
+    "Bert with options of Roberta": (
+        changed("post_processor", {"type": "BertProcessing", "cls": ["a", 97], "sep": ["b", 98], **OFFSETS}),
+        "is 'BertProcessing', and for its keys .* tokenizers takes it for RobertaProcessing",
+    ),
+    "ByteLevel with ends": (
+        changed("post_processor", {"type": "ByteLevel", "cls": ["a", 97], "sep": ["b", 98], **OFFSETS}),
+        "is 'ByteLevel', and for its keys .* tokenizers takes it for RobertaProcessing",
     ),
     "Roberta without ids": (changed("post_processor", {"type": "RobertaProcessing"}), "cls must be a token and its id"),
     "Split by a number": (

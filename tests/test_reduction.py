@@ -101,7 +101,7 @@ def test_the_tokens_around_a_text_get_their_new_ids(tmp_path):
     a, b = (tok.special_tokens[token] for token in SPECIALS)
     template = [{"SpecialToken": {"id": "<|a|>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
     for processor in (
-        {"type": "RobertaProcessing", "cls": ["<|a|>", a], "sep": ["<|b|>", b]},
+        {"type": "BertProcessing", "cls": ["<|a|>", a], "sep": ["<|b|>", b]},
         {
             "type": "Sequence",
             "processors": [
@@ -128,7 +128,7 @@ def test_a_token_that_is_put_around_a_text_is_never_dropped(tmp_path, gone):
     tok = trained("the cat sat on the mat, the cat", 268)
     tok.to_hf(tmp_path / "t.json")
     about = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
-    about["post_processor"] = {"type": "RobertaProcessing", "cls": ["x", gone], "sep": ["y", 257]}
+    about["post_processor"] = {"type": "BertProcessing", "cls": ["x", gone], "sep": ["y", 257]}
     (tmp_path / "t.json").write_text(json.dumps(about), encoding="utf-8")
     whole = nbbpe.load(tmp_path / "t.json")
     for smaller in whole.truncate, lambda n: whole.prune(documents=["the cat"] if gone > 300 else ["a"], n=n):

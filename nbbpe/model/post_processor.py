@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..system.excerpt import shown
+from ..system.excerpt import first_few, shown
 from .special_tokens import MAX_ID
 
 # A piece of a template: ids, or "A" or "B" for the ids of the first or second text.
@@ -169,6 +169,16 @@ def steps_of(part: object, where: str, inner: str) -> list[Any]:
 
 def _read(part: Mapping[str, Any]) -> Templates | None:
     kind = part["type"]
+    # tokenizers goes by the keys of a step, whatever type stands there.
+    taken = kind
+    if {"cls", "sep"} <= part.keys():
+        is_roberta = isinstance(part.get("trim_offsets"), bool) and isinstance(part.get("add_prefix_space"), bool)
+        taken = "RobertaProcessing" if is_roberta else "BertProcessing"
+    if taken != kind:
+        raise ValueError(
+            f"post_processor is {shown(kind)}, and for its keys ({first_few(sorted(part.keys() - {'type'}))}) tokenizers "
+            f"takes it for {taken}: a RobertaProcessing has trim_offsets and add_prefix_space, true or false"
+        )
     if kind == "ByteLevel":  # it changes only offsets
         return None
     if kind in ("RobertaProcessing", "BertProcessing"):
