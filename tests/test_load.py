@@ -41,7 +41,7 @@ def test_json_may_be_nested_as_deeply_as_its_reader_says():
 def save_all(tokenizer: nbbpe.Tokenizer, folder: Path) -> dict[str, Any]:
     """The tokenizer in each format, from what it is to where it lies."""
     places: dict[str, Any] = {}
-    for name in "own", "hugging", "pair", "both":
+    for name in "own", "hugging", "pair", "both", "release":
         (folder / name).mkdir()
     tokenizer.save(folder / "own")
     places["own folder"] = folder / "own"
@@ -59,8 +59,10 @@ def save_all(tokenizer: nbbpe.Tokenizer, folder: Path) -> dict[str, Any]:
     places["GPT-2's vocabulary"], places["GPT-2's merges"] = pair
     openai = folder / "pair" / "encoder.json", folder / "pair" / "vocab.bpe"
     hub = folder / "pair" / "gpt2-vocab.json", folder / "pair" / "gpt2-merges.txt"
-    for copy in openai, hub:
+    release = folder / "release" / "encoder.json", folder / "release" / "vocab.bpe"
+    for copy in openai, hub, release:
         tokenizer.save_gpt2(*copy)
+    places["OpenAI's folder"] = folder / "release"
     places["OpenAI's vocabulary"], places["OpenAI's merges"] = openai
     places["a vocabulary with a name before"], places["merges with a name before"] = hub
     places["GPT-2's pair"] = pair

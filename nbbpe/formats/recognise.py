@@ -104,8 +104,9 @@ def _in_folder(path: Path) -> Found:
     ranks = [name for name in names if name.endswith(".tiktoken")]
     if len(ranks) == 1:
         return Found("tiktoken", (os.path.join(folder, ranks[0]),))
-    if {"vocab.json", "merges.txt"} <= set(names):
-        return Found("gpt2", (os.path.join(folder, "vocab.json"), os.path.join(folder, "merges.txt")))
+    for pair in _PAIRS:
+        if set(pair) <= set(names):
+            return Found("gpt2", tuple(os.path.join(folder, name) for name in pair))
     several, several_tekken = (f" (but {len(each)}: name the file)" if each else "" for each in (ranks, tekken_names))
     raise FileNotFoundError(
         f"{folder!r} has no nbbpe.json (so no tokenizer was saved there by Tokenizer.save), no tokenizer.json, not one "
