@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import string
+import unicodedata
 from types import SimpleNamespace
 
 import pytest
@@ -159,13 +160,24 @@ def test_the_end_of_a_text_has_another_letter_in_regex(other):
 
 
 def test_oniguruma_has_a_word_character_of_its_own():
-    with pytest.raises(ValueError, match=r"'\\\\w' \(character 1 of the split pattern .* has different members"):
-        translated(r"a\w+", "Oniguruma", "regex")
+    for pattern in r"(?i:\w)", r"(?i:a[^\w])":
+        with pytest.raises(ValueError, match=r"'\\\\w' .* where case is ignored has different meanings"):
+            translated(pattern, "Oniguruma", "regex")
     # \u00b2 is a word there, and digits that are not of ASCII are no hexadecimal ones.
     for pattern in r"a\p{Word}+", r"a|[\p{^WORD}b]", r"\P{word}", r"\p{XDigit}a", r"[^\p{x_digit}]":
         for engines in ("Oniguruma", "regex"), ("regex", "Oniguruma"):
             with pytest.raises(ValueError, match="is not known to mean the same"):
                 translated(pattern, *engines)
+
+
+@pytest.mark.parametrize("pattern", [r"\w", r"\W", r"[\w]", r"[^\w\s]", r"[\w²-]|\s", r"(?=\w)."])
+def test_a_word_character_of_oniguruma_is_spelled_out(pattern):
+    tokenizers = pytest.importorskip("tokenizers")
+    theirs = tokenizers.pre_tokenizers.Split(tokenizers.Regex(pattern), behavior="removed", invert=True)
+    known = "".join(each for each in EVERYTHING if unicodedata.ucd_3_2_0.category(each) != "Cn")  # to every version
+    found = {each for each, _ in theirs.pre_tokenize_str(known)}
+    assert found == set(regex.findall(translated(pattern, "Oniguruma", "regex"), known))
+    assert translated(translated(pattern, "Oniguruma", "regex"), "regex", "Oniguruma")
 
 
 PARTS = [*"abs 1\n'.|()()", r"\s", r"\S", r"\d", r"\w", r"\W", r"\p{L}", r"\P{Lu}", "[ab]", r"[^a\s]", "[a-f1]", r"[\w-]"]

@@ -104,6 +104,9 @@ FAMILIES: dict[str, dict[str, Any]] = {
             ]
         )
     },
+    "words and signs of one's own": {
+        "pre_tokenizer": pre.Sequence([pre.Split(tokenizers.Regex(r" ?\w+|[^\w\s]+|\s+"), "isolated"), NO_REGEX])
+    },
     "BLOOM": {
         "pre_tokenizer": pre.Sequence([pre.Split(tokenizers.Regex(r" ?[^(\s|[.,!?…。，、।۔،])]+"), "isolated"), NO_REGEX])
     },

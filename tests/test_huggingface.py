@@ -509,16 +509,16 @@ REFUSED = {
         "can match without taking a character",
     ),
     "a regex of a normalizer of another meaning": (
-        changed("normalizer", {"type": "Replace", "pattern": {"Regex": r"\w"}, "content": "x"}),
-        r"normalizer: '\\\\w' \(character 0",
+        changed("normalizer", {"type": "Replace", "pattern": {"Regex": r"\b"}, "content": "x"}),
+        r"normalizer: '\\\\b' \(character 0",
     ),
     "Split of no known behavior": (
         changed("pre_tokenizer", sequence(SPLIT | {"behavior": "removed"}, LEVEL)),
         "behavior 'removed', which is none of Isolated, Removed",
     ),
     "a regex of another meaning": (
-        changed("pre_tokenizer", sequence(SPLIT | {"pattern": {"Regex": r"\w+|\W"}}, LEVEL)),
-        r"splits by a regex that nbbpe cannot honour: '\\\\w' \(character 0",
+        changed("pre_tokenizer", sequence(SPLIT | {"pattern": {"Regex": r"\b|\W"}}, LEVEL)),
+        r"splits by a regex that nbbpe cannot honour: '\\\\b' \(character 0",
     ),
     "a broken regex": (
         changed("pre_tokenizer", sequence(SPLIT | {"pattern": {"Regex": "(a"}}, LEVEL)),

@@ -16,7 +16,7 @@ from typing import Literal
 import regex
 
 from ..system.excerpt import shown
-from ..text.unicode_sets import POSIX_CLASS, WORD
+from ..text.unicode_sets import ONIGURUMA_NUMBERS, ONIGURUMA_WORD, POSIX_CLASS, WORD
 
 Dialect = Literal["regex", "Oniguruma", "fancy-regex"]
 
@@ -187,12 +187,15 @@ class _Translation:
 
     def word(self, text: str, in_class: bool) -> str:
         r"""Translate \w or \W."""
-        if self.source == "Oniguruma" != self.target:
-            raise self.refuse(text, "has different members")
-        if self.target != "Oniguruma":
+        if "Oniguruma" not in (self.source, self.target):
             return text
-        # Oniguruma's own \w has ² and ½ and lacks joiners.
-        return WORD if in_class else f"[{'^' if text[1] == 'W' else ''}{WORD}]"
+        # Oniguruma's own \w lacks joiners, and has ² and ½ where it stands alone.
+        members = WORD
+        if self.source == "Oniguruma":
+            if self.groups[-1].caseless:
+                raise self.refuse(text, "where case is ignored has different meanings")
+            members = ONIGURUMA_WORD if in_class else ONIGURUMA_WORD + ONIGURUMA_NUMBERS
+        return members if in_class else f"[{'^' if text[1] == 'W' else ''}{members}]"
 
     def check_caseless(self, text: str) -> None:
         if not text.isascii() or text in "iI" or text[:2] in (r"\u", r"\x"):

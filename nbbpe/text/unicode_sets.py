@@ -12,6 +12,9 @@ WHITESPACE = "\t\n\x0b\x0c\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x
 
 # \w, to Rust and to `regex`, as the members of a set of a regex
 WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}"
+# \w in a set, to Oniguruma, and what it has alone besides
+ONIGURUMA_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}"
+ONIGURUMA_NUMBERS = "²³¹¼½¾"
 
 # A class of POSIX in a set of a regex, such as [:alpha:], as a regex
 POSIX_CLASS = r"\[:\^?\w+:\]"
