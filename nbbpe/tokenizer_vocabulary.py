@@ -47,6 +47,19 @@ class TokenizerVocabulary:
         """
         return self._with_model(self._model.with_special_tokens(special_tokens))
 
+    def rename_special_tokens(self, names: Mapping[str, str]) -> Self:
+        """A copy of this tokenizer where some special tokens have other names, and the same ids; this one does not change.
+
+        names : a dict from special tokens to their new names
+
+        For tokens that a model keeps in reserve. Nothing else changes: how they are found, which of them are put around a
+        text, all other ids. Raises ValueError for a token that the tokenizer lacks, and for a name that it has already.
+
+        >>> tok.rename_special_tokens({"<|endoftext|>": "<|im_end|>"}).encode("the<|im_end|>")
+        [258, 263]
+        """
+        return self._with_model(self._model.with_renamed_special_tokens(names))
+
     def extend(
         self,
         source: Path | Sequence[Path] | Iterator[Text] | ArrowData | Mixture | None = None,

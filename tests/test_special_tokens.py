@@ -182,7 +182,7 @@ def test_a_token_of_the_vocab_becomes_special_where_no_merge_needs_it():
 def test_another_id_for_a_token_that_is_there_is_an_error(small):
     with pytest.raises(ValueError, match=r"special token '<\|endoftext\|>' is given the id 500, but has 399 already"):
         small.with_special_tokens({texts.SPECIAL: 500})
-    with pytest.raises(ValueError, match=r"special token '<s>' has the id 399, which in the vocab is b'<\|endoftext\|>'"):
+    with pytest.raises(ValueError, match=r"'<s>' is given the id 399, which '<\|endoftext\|>' has; rename_special_tokens "):
         small.with_special_tokens({"<s>": 399})
 
 
@@ -206,6 +206,83 @@ def test_a_tokenizer_with_added_tokens_is_saved_pickled_and_extended(small, tmp_
         assert other == more
         assert other.encode("<pad><bos>bcd a") == more.encode("<pad><bos>bcd a")
         assert list(other.special_tokens) == list(more.special_tokens)
+
+
+# Other names
+
+
+def test_renamed_tokens_keep_ids_and_rules(tmp_path):
+    first = nbbpe.Tokenizer(VOCAB, MERGES, {"<r0>": 258, "<s>": 301, "<r1>": 302})
+    first.encode("<r0>ab")
+    found = first.rename_special_tokens({"<r1>": "<end>", "<r0>": "<user>"})
+    assert found.special_tokens == {"<user>": 258, "<s>": 301, "<end>": 302}
+    assert found.vocab == first.vocab | {258: b"<user>", 302: b"<end>"}
+    assert found.encode("<user>ab<end><s>") == [258, 256, 302, 301]
+    assert found.encode("<r0>") == list(b"<r0>")
+    assert found.decode([258, 256]) == "<user>ab"
+    assert first.encode("<r0>ab") == [258, 256]
+    assert found == nbbpe.Tokenizer(VOCAB, MERGES, {"<user>": 258, "<s>": 301, "<end>": 302})
+    assert found != first
+    assert first.rename_special_tokens({"<r0>": "<r1>", "<r1>": "<r0>"}).encode("<r0><r1>") == [302, 258]
+    assert first.rename_special_tokens({"<s>": "<s>"}) == first.rename_special_tokens({}) == first
+    found.save(tmp_path)
+    assert nbbpe.load(tmp_path) == found
+
+
+@pytest.mark.parametrize("kind", ["template", "roberta", "sequence"])
+def test_renamed_tokens_of_a_tokenizer_json_are_those_of_tokenizers(tmp_path, kind):
+    """What else its file says stays: tokens around a text, rules of tokens, tokens that are whole."""
+    tokenizers = pytest.importorskip("tokenizers")
+
+    def written(begin: str, mask: str) -> dict:
+        template = [{"SpecialToken": {"id": "<b>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
+        of_template = {
+            "type": "TemplateProcessing",
+            "single": template,
+            "pair": [*template, {"Sequence": {"id": "B", "type_id": 1}}],
+            "special_tokens": {"<b>": {"id": "<b>", "ids": [300], "tokens": [begin]}},
+        }
+        roberta = {"type": "RobertaProcessing", "cls": [begin, 300], "sep": [mask, 301], "trim_offsets": False}
+        byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": True}
+        sequence = {"type": "Sequence", "processors": [byte_level, of_template]}
+        document["added_tokens"] = [
+            {**added, "content": content, "lstrip": content == mask}
+            for added, content in zip(document["added_tokens"], [begin, mask], strict=True)
+        ]
+        ids = {token: token_id for token, token_id in document["model"]["vocab"].items() if token_id < 300}
+        document["model"] |= {"ignore_merges": True, "vocab": {**ids, begin: 300, mask: 301}}
+        return document | {"post_processor": {"template": of_template, "roberta": roberta, "sequence": sequence}[kind]}
+
+    start = nbbpe.Tokenizer(BYTES | {256: b"ab", 257: b"abc"}, MERGES, {"<b>": 300, "<m>": 301})
+    start.to_hf(tmp_path / "start.json")
+    document = json.loads((tmp_path / "start.json").read_text(encoding="utf-8"))
+    for name, tokens in ("old", ("<b>", "<m>")), ("new", ("<begin>", "<mask>")):
+        (tmp_path / f"{name}.json").write_text(json.dumps(written(*tokens)), encoding="utf-8")
+    found = nbbpe.load(tmp_path / "old.json").rename_special_tokens({"<b>": "<begin>", "<m>": "<mask>"})
+    assert found == nbbpe.load(tmp_path / "new.json")
+    found.to_hf(tmp_path / "found.json")
+    theirs, expected = (tokenizers.Tokenizer.from_file(str(tmp_path / f"{name}.json")) for name in ("found", "new"))
+    for text in "<begin>ab <mask> abc", "<b><m>":
+        assert found.encode(text, add_special_tokens=True) == theirs.encode(text).ids == expected.encode(text).ids
+        assert theirs.encode(text).tokens == expected.encode(text).tokens
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "message"),
+    [
+        ({"<x>": "<y>"}, ValueError, "'<x>' is not a special token of the tokenizer"),
+        ({"ab": "<y>"}, ValueError, "'ab' is not a special token"),
+        ({"<s>": "<t>"}, ValueError, "'<s>' cannot be renamed to '<t>', which is another special token"),
+        ({"<s>": "<y>", "<t>": "<y>"}, ValueError, "'<y>' is given twice"),
+        ({"<s>": ""}, ValueError, "the empty string"),
+        ({"<s>": 300}, TypeError, "must be str, not int: 300"),
+        ({"<s>": ["<y>"]}, TypeError, "must be str, not list"),
+        (["<s>", "<y>"], TypeError, "names must be a dict from special tokens to their new names"),
+    ],
+)
+def test_what_cannot_be_renamed_is_an_error(names, error, message):
+    with pytest.raises(error, match=message):
+        nbbpe.Tokenizer(VOCAB, MERGES, ["<s>", "<t>"]).rename_special_tokens(names)
 
 
 def test_the_bound_on_pieces_is_kept():

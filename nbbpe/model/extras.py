@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ..text.cutting import Cutter
 from ..text.normalizer import Chain
+from .post_processor import respelled
 
 # How an added token differs from an ordinary special token, which has none of these flags.
 #   lstrip, rstrip : it takes the whitespace before it, and after it
@@ -53,6 +54,11 @@ class Extras(NamedTuple):
         """The same with flags of these tokens only."""
         kept = set(tokens)
         return self._replace(flags={token: flags for token, flags in self.flags.items() if token in kept})
+
+    def renamed(self, names: Mapping[str, str]) -> Extras:
+        """The same where tokens have other names."""
+        flags = {names.get(token, token): flags for token, flags in self.flags.items()}
+        return self._replace(flags=flags, post_processor=respelled(self.post_processor, names))
 
 
 NO_EXTRAS = Extras()

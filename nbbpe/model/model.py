@@ -28,6 +28,7 @@ from .special_tokens import (
     add_special_tokens,
     check_given,
     place_special_tokens,
+    rename,
     tokens_for_placing,
     tokens_of_merges,
 )
@@ -146,6 +147,11 @@ class Model:
         is_taken = self.merge_ids is not None and np.isin(self.merge_ids, list(special.values())).any()
         merges = self.merges if is_taken else self.merge_ids
         return self.with_tokens(self.packed, merges, special)
+
+    def with_renamed_special_tokens(self, names: Mapping[str, str]) -> Model:
+        """A model that calls some special tokens otherwise (see Tokenizer.rename_special_tokens)."""
+        special = rename(self.special, names)
+        return self.with_tokens(self.packed_ordinary, self.merge_ids, special, extras=self.extras.renamed(names))
 
     def with_tokens(
         self,

@@ -149,6 +149,28 @@ def renumbered(part: Mapping[str, Any] | None, new_ids: NDArray[np.int64]) -> Ma
     return changed
 
 
+def respelled(part: Mapping[str, Any] | None, names: Mapping[str, str]) -> Mapping[str, Any] | None:
+    """A post_processor that has been read, with other names for some tokens. Their labels in templates stay as they are."""
+
+    def new(token: object) -> object:
+        return names.get(token, token) if isinstance(token, str) else token
+
+    if part is None:
+        return None
+    if isinstance(part.get("processors"), list):
+        return {**part, "processors": [respelled(each, names) for each in part["processors"]]}
+    changed = dict(part)
+    for name in "cls", "sep":
+        if isinstance(part.get(name), list) and len(part[name]) == 2:
+            changed[name] = [new(part[name][0]), part[name][1]]
+    if isinstance(part.get("special_tokens"), Mapping):
+        changed["special_tokens"] = {
+            label: {**entry, "tokens": list(map(new, entry["tokens"]))} if "tokens" in entry else entry
+            for label, entry in part["special_tokens"].items()
+        }
+    return changed
+
+
 def steps_of(part: object, where: str, inner: str) -> list[Any]:
     """The steps of a part of a tokenizer.json: none if it is null, those of a Sequence, also of nested ones.
 

@@ -170,15 +170,38 @@ def add_special_tokens(
     special token that there is.
     """
     if isinstance(wanted, Mapping):
+        owners = {token_id: token for token, token_id in special.items()}
         for token, token_id in wanted.items():
             if special.get(token, token_id) != token_id:
                 raise ValueError(
                     f"special token {shown(token)} is given the id {shown(token_id)}, but has {special[token]} already"
                 )
+            if token not in special and isinstance(token_id, int) and token_id in owners:
+                raise ValueError(
+                    f"special token {shown(token)} is given the id {token_id}, which {shown(owners[token_id])} has; "
+                    "rename_special_tokens gives that one another name"
+                )
         new: SpecialTokens = {token: token_id for token, token_id in wanted.items() if token not in special}
     else:
         new = [token for token in check_special_tokens(wanted) if token not in special]
     return {**special, **place_special_tokens(new, vocab, needed)}
+
+
+def rename(special: Mapping[str, int], names: object) -> dict[str, int]:
+    """Special tokens with other names for some, which keep their ids; `names` is a dict from each of these to its new name.
+
+    Raises TypeError or ValueError for a name that no special token has, or that is invalid or taken as a new one.
+    """
+    if not isinstance(names, Mapping):
+        raise TypeError(f"names must be a dict from special tokens to their new names, not {shown(names)}")
+    for old, new in zip(names, check_special_tokens(list(names.values())), strict=True):
+        if old not in special:
+            raise ValueError(f"{shown(old)} is not a special token of the tokenizer, so it cannot be renamed")
+        if new in special and new not in names:
+            raise ValueError(
+                f"special token {shown(old)} cannot be renamed to {shown(new)}, which is another special token"
+            )
+    return {names.get(token, token): token_id for token, token_id in special.items()}
 
 
 def find_overlap(first: Sequence[str], later: Sequence[str]) -> tuple[str, str] | None:
