@@ -193,6 +193,27 @@ class TokenizerVocabulary:
         model, old_to_new = prune(self._model, counts, n, renumber)
         return self._with_model(model), old_to_new
 
+    def drop(self, ids: Iterable[int], *, renumber: bool = True) -> tuple[Self, NDArray[np.int64]]:
+        """The tokenizer without some tokens, and the new id of each old id; this one does not change.
+
+        ids      : of the tokens to drop; bytes and special tokens stay
+        renumber : see `truncate`
+
+        Tokens that can be made only of dropped ones are dropped, too. Text that uses none of the dropped tokens keeps its
+        tokens, unless merges can make one of them in several ways.
+
+        Returns (tokenizer, old_to_new) as `truncate` does. Raises TypeError for an id that is not an integer, and
+        ValueError for one whose token cannot be dropped, or is put around texts by the tokenizer's file (post_processor).
+
+        >>> smaller, old_to_new = tok.drop([tok.token_to_id("th")])
+        >>> smaller.merges, int(old_to_new[tok.token_to_id("the")])
+        ([(b'a', b't'), (b'c', b'at'), (b' ', b'cat'), (b's', b'at')], -1)
+        """
+        from .vocabulary.reduction import drop
+
+        model, old_to_new = drop(self._model, ids, renumber)
+        return self._with_model(model), old_to_new
+
     def _with_model(self, model: Model) -> Self:
         """A copy with another model."""
         other = copy.copy(self)

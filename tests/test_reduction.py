@@ -1,4 +1,4 @@
-"""Smaller vocabularies: prefixes of the merges, and vocabularies without the tokens that a text uses least."""
+"""Smaller vocabularies: prefixes of the merges, without the tokens that a text uses least, or without given tokens."""
 
 from __future__ import annotations
 
@@ -219,6 +219,66 @@ def test_a_token_that_another_has_twice_is_used_twice_in_its_place():
 def test_an_empty_token_is_dropped_as_any_that_no_text_has(tmp_path):
     ranks = saved_as_ranks([b"", b"ab"], tmp_path)
     assert ranks.prune(documents=["ab"], n=257)[0].vocab == BYTES | {256: b"ab"}
+
+
+# Tokens of one's choice
+
+
+@given(texts.texts(), texts.texts(), st.integers(260, 285), st.data())
+def test_text_without_dropped_tokens_keeps_its_own(text, other, size, data):
+    tok = trained(text, size)
+    made = [tok.token_to_id(left + right) for left, right in tok.merges]
+    asked = data.draw(st.lists(st.sampled_from(made), unique=True)) if made else []
+    found, old_to_new = tok.drop(asked)
+    check_map(tok, found, old_to_new)
+    gone = set(np.flatnonzero(old_to_new < 0).tolist())
+    parts = {tok.token_to_id(left + right): (left, right) for left, right in tok.merges}
+    assert gone == {*asked} | {i for i in parts if {tok.token_to_id(side) for side in parts[i]} & gone}
+    assert found.merges == [pair for i, pair in parts.items() if i not in gone]
+    assert len(found.unreachable()) == 0
+    for each in text, other:
+        ids = tok.encode(each)
+        assert found.decode(found.encode(each)) == each
+        if not gone.intersection(ids):
+            assert found.encode(each) == old_to_new[ids].tolist()
+
+
+def test_tokens_that_only_dropped_ones_make_are_dropped():
+    merges = [(b"a", b"b"), (b"ab", b"c"), (b"b", b"d"), (b"a", b"bd"), (b"ab", b"d"), (b"abc", b"abc")]
+    vocab = BYTES | {256: b"ab", 257: b"abc", 258: b"bd", 259: b"abd", 260: b"abcabc"}
+    tok = nbbpe.Tokenizer(vocab, merges, ["<s>"])
+    found, old_to_new = tok.drop(np.array([256]), renumber=False)
+    assert found.vocab == BYTES | {258: b"bd", 259: b"abd", 261: b"<s>"}  # another merge makes abd
+    assert found.merges == [(b"b", b"d"), (b"a", b"bd")]
+    assert old_to_new[256:].tolist() == [-1, -1, 258, 259, -1, 261]
+    assert tok.drop([260, 260])[0].vocab_size == 261
+    for nothing in [], iter([]):
+        assert tok.drop(nothing)[0] == tok
+
+
+def test_tokens_of_ranks_are_dropped_with_what_only_they_make(tmp_path):
+    tok = saved_as_ranks([b"ab", b"bc", b"abc", b"abcd", b"xyz"], tmp_path, {"<s>": 300})
+    found, _ = tok.drop([256])
+    assert [found.id_to_token(i) for i in range(256, 260)] == [b"bc", b"abc", b"abcd", b"xyz"]
+    assert found.encode("abcd<s>") == [258, 299]
+    assert tok.drop(i for i in [256, 257])[0].vocab == BYTES | {256: b"xyz", 296: b"<s>"}
+
+
+@pytest.mark.parametrize(
+    ("ids", "error", "message"),
+    [
+        ([258, 97], ValueError, "id 97 is the byte b'a', which cannot be dropped"),
+        ([399], ValueError, "id 399 is a special token, so it cannot be dropped"),
+        ([400], ValueError, "id 400 is not in the vocabulary"),
+        ([-1], ValueError, "id -1 is not in the vocabulary"),
+        ([300, 300.0], TypeError, "the id at index 1 must be an integer, not 300.0"),
+        ("a", TypeError, "the id at index 0 must be an integer, not 'a'"),
+        (300, TypeError, "ids must be a list or an array of integers, not 300"),
+    ],
+)
+def test_what_cannot_be_dropped_is_an_error(small, ids, error, message):
+    with pytest.raises(error, match=message):
+        small.drop(ids)
 
 
 def test_pruned_and_truncated_tokenizers_are_saved_and_loaded(small, tmp_path):

@@ -1,9 +1,9 @@
-"""Smaller vocabularies: the first merges alone, or all but the tokens that a text uses least."""
+"""Smaller vocabularies: the first merges alone, all but the tokens that a text uses least, or all but some tokens."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,28 @@ def prune(model: Model, counts: NDArray[np.int64], n: int, renumber: bool = True
             if not n_uses[side] and side in free:
                 heapq.heappush(waiting, (used[side], -side))
     return without(model, dropped, renumber)
+
+
+def drop(model: Model, ids: Iterable[int], renumber: bool = True) -> tuple[Model, NDArray[np.int64]]:
+    """See Tokenizer.drop."""
+    if not isinstance(ids, Iterable):
+        raise TypeError(f"ids must be a list or an array of integers, not {ids!r:.100}")
+    ordinary = model.ordinary
+    gone: set[int] = set()
+    for index, given in enumerate(ids):
+        token_id = check_integer(f"the id at index {index}", given)
+        token = ordinary.get(token_id)
+        if token is None:
+            kind = "a special token" if token_id in model.vocab else "not in the vocabulary"
+            raise ValueError(f"id {token_id} is {kind}, so it cannot be dropped")
+        if len(token) == 1:
+            raise ValueError(f"id {token_id} is the byte {token!r}, which cannot be dropped")
+        gone.add(token_id)
+    pairs = _pairs_of(model)
+    for token_id in sorted(pairs, key=lambda token_id: len(ordinary[token_id])):  # after those that it is made of
+        if all(left in gone or right in gone for left, right in pairs[token_id]):
+            gone.add(token_id)
+    return without(model, gone, renumber)
 
 
 def _check_enough(model: Model, n_dropped: int, n_free: int, others: str) -> None:
