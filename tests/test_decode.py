@@ -83,6 +83,7 @@ def test_what_is_no_integer_is_no_id(small, bad):
         with pytest.raises(ValueError, match=r"^ids must be integers, and the one at index 1 is ") as error:
             small.decode(ids)
         assert repr(bad) in str(error.value)
+        assert str(error.value).endswith("; decode_batch takes a text in each row") == isinstance(bad, (list, np.ndarray))
 
 
 @pytest.mark.usefixtures("way")

@@ -142,6 +142,15 @@ def test_any_iterable_of_ids_can_be_decoded(small):
     assert small.decode_bytes(np.array([], dtype=np.uint16)) == b""
 
 
+@pytest.mark.parametrize("batch", [["a", "b"], ("a", "b"), []])
+def test_a_batch_in_the_place_of_a_text_is_an_error_that_names_the_method_for_it(small, batch):
+    for method in small.encode, small.encode_array, small.count, small.tokenize, small.encode_ordinary:
+        with pytest.raises(TypeError, match=f"not {type(batch).__name__}; encode_batch takes a list of texts$"):
+            method(batch)
+    with pytest.raises(TypeError, match=r"not (list|tuple): text 0 \(from 0\) is .*: give its texts one by one"):
+        small.encode_batch([batch])
+
+
 @pytest.mark.parametrize("bad", [400, -1, 2**40, None, "the", 97.5, [97]])
 def test_an_id_outside_the_vocabulary_is_an_error_that_names_it(small, bad):
     message = r"id .*at index 2 is not in the vocabulary"

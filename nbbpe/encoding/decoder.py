@@ -147,4 +147,5 @@ class Decoder:
                 return operator.index(token_id)  # type: ignore[arg-type]
         except TypeError:
             pass
-        raise ValueError(f"ids must be integers, and the one at index {place} is {shown(token_id)}")
+        rows = "; decode_batch takes a text in each row" if isinstance(token_id, (list, tuple, np.ndarray)) else ""
+        raise ValueError(f"ids must be integers, and the one at index {place} is {shown(token_id)}{rows}")

@@ -127,12 +127,13 @@ def _to_bytes(text: Text, what: str, number: int) -> bytes:
     try:
         return to_bytes(text)
     except TypeError as error:
-        advice = ""
+        problem, advice = str(error), ""
         if isinstance(text, (list, tuple)):
+            problem = f"text must be str or bytes, not {type(text).__name__}"
             advice = ": give its texts one by one, (text for batch in batches for text in batch)"
         elif isinstance(text, Mapping):
             advice = ": give the text of each, (record['text'] for record in records)"
-        raise TypeError(f"{error}: {what} {number:,} (from 0) is {shown(text)}{advice}") from None
+        raise TypeError(f"{problem}: {what} {number:,} (from 0) is {shown(text)}{advice}") from None
 
 
 def to_data(text: Text | Source) -> Data:
@@ -151,7 +152,8 @@ def to_data(text: Text | Source) -> Data:
             kind = type(text).__name__
             raise TypeError(f"text must be str or bytes here, and not an open file ({kind}): read it first") from None
         of_a_file = ' (of a file, open(path, "rb"))' if isinstance(text, (io.IOBase, os.PathLike)) else ""
-        raise TypeError(f"text must be str or bytes{of_a_file}, not {type(text).__name__}") from None
+        several = "; encode_batch takes a list of texts" if isinstance(text, (list, tuple)) else ""
+        raise TypeError(f"text must be str or bytes{of_a_file}, not {type(text).__name__}{several}") from None
     if view.format.lstrip("<>") not in ("B", "c") or view.ndim != 1 or not view.c_contiguous:
         raise TypeError(
             f"text must be str or bytes, not {type(text).__name__} of format {view.format!r} and shape {view.shape}, "
