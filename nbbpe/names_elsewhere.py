@@ -10,6 +10,7 @@ _TRAIN = "nbbpe.train(source, vocab_size, special_tokens), which makes a Tokeniz
 _WITH_SPECIAL = "with_special_tokens([...]), which gives another Tokenizer"
 _TRANSFORMERS = "nbbpe.hf.NbbpeTokenizerFast.from_tokenizer(tok)"
 _ID_OF = "special_tokens[...], as in tok.special_tokens['<|endoftext|>']"
+_NAMED = "special_tokens, a dict from token to id, which says nothing of roles; or " + _TRANSFORMERS
 _ENCODING = "nbbpe.load(name), or as in tiktoken the function of nbbpe.tiktoken"
 
 # Names of tokenizers, sentencepiece, minbpe and transformers, with what a Tokenizer has for them.
@@ -22,6 +23,7 @@ OF_TOKENIZER = {
     "batch_decode": "decode_batch(rows)",
     "batch_encode_plus": "encode_batch(texts) or encode_padded(texts), or " + _TRANSFORMERS,
     "bos_id": _ID_OF,
+    "bos_token": _NAMED,
     "bos_token_id": _ID_OF,
     "convert_ids_to_tokens": "id_to_token(id)",
     "convert_tokens_to_ids": "token_to_id(token)",
@@ -32,7 +34,9 @@ OF_TOKENIZER = {
     "encode_as_pieces": "tokenize(text)",
     "encode_batch_fast": "encode_batch(texts)",
     "encode_plus": "encode(text) or encode_padded([text]), or " + _TRANSFORMERS,
+    "encode_special": _ID_OF,
     "eos_id": _ID_OF,
+    "eos_token": _NAMED,
     "eos_token_id": _ID_OF,
     "from_file": "nbbpe.load(path)",
     "from_pretrained": "nbbpe.load(name)",
@@ -42,6 +46,7 @@ OF_TOKENIZER = {
     "id_to_piece": "id_to_token(id)",
     "pad": _PADDED,
     "pad_id": _ID_OF,
+    "pad_token": _NAMED,
     "pad_token_id": _ID_OF,
     "piece_to_id": "token_to_id(token)",
     "register_special_tokens": _WITH_SPECIAL,
@@ -54,7 +59,11 @@ OF_TOKENIZER = {
 # Those of modules.
 OF_MODULE = {
     "AutoTokenizer": "nbbpe.load(name_or_folder), or nbbpe.hf.NbbpeTokenizerFast",
+    "BPE": _TRAIN,
+    "BpeTrainer": _TRAIN,
+    "ByteLevelBPETokenizer": _TRAIN,
     "Encoding": "nbbpe.tiktoken.Encoding",
+    "RegexTokenizer": _TRAIN,
     "SentencePieceProcessor": "nbbpe.load(path); the models of sentencepiece are not among the formats",
     "SentencePieceTrainer": _TRAIN,
     "encoding_for_model": _ENCODING,
