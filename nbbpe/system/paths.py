@@ -51,7 +51,8 @@ def check_readable(path: Path) -> None:
     """Raise the OSError that reading a file would raise, before long work."""
     mode = os.stat(path).st_mode
     if stat.S_ISDIR(mode):
-        raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the text files in it")
+        files = os.path.join(os.fsdecode(path), "*.txt")
+        raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the text files in it, such as {files!r}")
     if stat.S_ISREG(mode):
         open(path, "rb").close()
 
