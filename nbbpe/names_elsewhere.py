@@ -54,6 +54,7 @@ OF_TOKENIZER = {
     "to_str": "to_hf(path)",
     "train": _TRAIN,
     "train_from_iterator": "nbbpe.train(documents=..., vocab_size=...), which makes a Tokenizer",
+    "train_new_from_iterator": "truncate(n) to the bytes, and extend(documents=..., vocab_size=...) of what that gives",
 }
 
 # Those of modules.
