@@ -103,12 +103,12 @@ def test_objects_of_other_libraries_are_recognised(tokenizer, tmp_path):
 
 def test_rank_files_are_recognised(shared, tmp_path, gpt2):
     ranks = (shared / "vocabs" / "r50k_base.tiktoken").read_bytes()
-    for name in "r50k_base.tiktoken", "tokenizer.model":
+    for name in "r50k_base.tiktoken", "tokenizer.model", "tiktoken.model":
         folder = tmp_path / name.replace(".", " ")
         folder.mkdir()
         (folder / name).write_bytes(ranks)
         assert nbbpe.load(folder / name) == gpt2
-    assert nbbpe.load(tmp_path / "r50k_base tiktoken") == gpt2
+        assert nbbpe.load(folder) == gpt2
     (tmp_path / "mine.tiktoken").write_bytes(ranks.replace(b"IQ== 0\n", b""))
     with pytest.raises(ValueError, match=r"mine\.tiktoken: vocab lacks 1 of the 256 single bytes"):
         nbbpe.load(tmp_path / "mine.tiktoken")
@@ -331,3 +331,6 @@ def test_what_a_file_is_instead_is_said(tmp_path, start, message):
     path.write_bytes(start)
     with pytest.raises(ValueError, match=message):
         nbbpe.load(path)
+    path.rename(tmp_path / "tokenizer.model")  # by which it is found in a folder
+    with pytest.raises(ValueError, match=message.replace("x", "tokenizer")):
+        nbbpe.load(tmp_path)

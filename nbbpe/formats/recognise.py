@@ -107,6 +107,9 @@ def _in_folder(path: Path) -> Found:
     for pair in _PAIRS:
         if set(pair) <= set(names):
             return Found("gpt2", tuple(os.path.join(folder, name) for name in pair))
+    for name in "tokenizer.model", "tiktoken.model":  # ranks, as Llama 3's, or sentencepiece, which its error then says
+        if name in names:
+            return _file(os.path.join(folder, name))
     several, several_tekken = (f" (but {len(each)}: name the file)" if each else "" for each in (ranks, tekken_names))
     raise FileNotFoundError(
         f"{folder!r} has no nbbpe.json (so no tokenizer was saved there by Tokenizer.save), no tokenizer.json, not one "
