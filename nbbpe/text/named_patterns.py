@@ -67,12 +67,12 @@ ALIASES = {
     **dict.fromkeys(["r50k", "r50k_base", "p50k", "p50k_base", "p50k_edit"], "gpt2"),
     # What llama.cpp has for LG's EXAONE 4, and, below, for EXAONE 3; so for those that follow.
     **dict.fromkeys(["exaone4", "mpt", "olmo"], "gpt2"),
-    "cl100k_base": "cl100k",
+    **dict.fromkeys(["cl100k_base", "gpt-3.5", "gpt-4"], "cl100k"),
     # llama.cpp has gpt-4o's for Llama 4, too.
     **dict.fromkeys(["o200k_base", "o200k_harmony", "gpt-4o", "gpt-oss", "llama4", "minimax-m2"], "o200k"),
     # llama.cpp's chatglm-bpe, dbrx and smaug-bpe.
     **dict.fromkeys(["glm4", "dbrx", "smaug"], "llama3"),
-    **dict.fromkeys(["stablelm2", "hunyuan", "solar-open", "grok2"], "qwen2"),
+    **dict.fromkeys(["qwen2.5", "qwen3", "stablelm2", "hunyuan", "solar-open", "grok2"], "qwen2"),
     # Their files have the sequence of digits and GPT-2's, which splits the same; a test holds the two together.
     **dict.fromkeys(["starcoder2", "smollm", "smollm2", "granite", "command-r", "exaone"], "starcoder"),
     **dict.fromkeys(["refact", "codeshell", "minerva"], "starcoder"),
