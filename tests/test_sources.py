@@ -352,6 +352,7 @@ def test_a_packed_file_that_was_cut_off_or_is_broken_is_an_error_that_names_it(s
 
 BAD = {
     b'{"text": "a"': "this is not JSON: Expecting ',' delimiter at character 13",
+    b'{"text": "a': "this is not JSON: Unterminated string starting at character 10",
     b"text": "this is not JSON: Expecting value at character 1",
     b'{"text": "a"} {"text": "b"}': "this is not JSON: Extra data at character 15",
     b'{"text": "a\tb"}': "this is not JSON: Invalid control character",

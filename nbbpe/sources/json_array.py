@@ -116,7 +116,8 @@ def _records(blocks: Iterator[bytes], name: str) -> Iterator[object]:
                 record, end = decode(text, place)
             except json.JSONDecodeError as error:
                 if is_whole or not _may_be_begun(error, text):
-                    raise ValueError(f"{name!r}, record {number:,} (from 0): this is not JSON: {error.msg}") from None
+                    problem = error.msg.removesuffix(" starting at")
+                    raise ValueError(f"{name!r}, record {number:,} (from 0): this is not JSON: {problem}") from None
             except RecursionError:
                 raise ValueError(f"{name!r}, record {number:,} (from 0): this is JSON that is nested too deeply") from None
             else:

@@ -176,7 +176,8 @@ def _text(line: bytes, field: str) -> str:
     except UnicodeDecodeError as error:
         raise ValueError(f"byte {error.start + 1:,} of it, {line[error.start]:#04x}, is invalid UTF-8") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"this is not JSON: {error.msg} at character {error.pos + 1:,}") from None
+        problem = error.msg.removesuffix(" at")  # as in "Unterminated string starting at"
+        raise ValueError(f"this is not JSON: {problem} at character {error.pos + 1:,}") from None
     except RecursionError:
         raise ValueError("this is JSON that is nested too deeply") from None
     return text_of(record, field)
