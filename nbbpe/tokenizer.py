@@ -551,6 +551,7 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
         padding: Literal["longest", "max_length"] = "longest",
         padding_side: Side = "right",
         truncation_side: Side = "right",
+        pad_to_multiple_of: int | None = None,
         dtype: DTypeLike = np.int64,
         allowed_special: Choice = ALL,
         disallowed_special: Choice = NONE,
@@ -564,6 +565,7 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
         pad_token, pad_id : the token to pad with, by name or by id; give one of the two, and it must be in the vocabulary
         padding         : "longest" makes rows as long as the longest text (after truncation), "max_length" that long
         padding_side    : where shorter texts are padded; models that generate want "left"
+        pad_to_multiple_of : rows are as long as the next multiple of this number, 8 or 64 for some hardware
         dtype           : of the ids; int64 is what models take
         allowed_special, disallowed_special, num_threads, dropout, seed : as in `encode_batch`
 
@@ -578,7 +580,7 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
         array([[ True,  True],
                [ True, False]])
         """
-        rows = check_padding(max_length, padding, padding_side, truncation_side)
+        rows = check_padding(max_length, padding, padding_side, truncation_side, pad_to_multiple_of)
         pad = find_pad(self._model, self.token_to_id, pad_token, pad_id)
         wanted = check_dtype(dtype, self._model.size)
         ids, starts = self.encode_batch_flat(

@@ -32,16 +32,27 @@ def test_texts_are_cut_and_filled_up_by_hand(small):
     max_length=st.one_of(st.none(), st.integers(1, 12)),
     sides=st.tuples(*[st.sampled_from(["left", "right"])] * 2),
     padding=st.sampled_from(["longest", "max_length"]),
+    multiple=st.one_of(st.none(), st.integers(1, 9)),
 )
-def test_rows_are_those_of_the_plain_twin(small, documents, max_length, sides, padding):
+def test_rows_are_those_of_the_plain_twin(small, documents, max_length, sides, padding, multiple):
     padding_side, truncation_side = sides
     if max_length is None:
         padding = "longest"
     ids, mask = small.encode_padded(
-        documents, max_length, pad_id=7, padding=padding, padding_side=padding_side, truncation_side=truncation_side
+        documents,
+        max_length,
+        pad_id=7,
+        padding=padding,
+        padding_side=padding_side,
+        truncation_side=truncation_side,
+        pad_to_multiple_of=multiple,
     )
     width = max_length if padding == "max_length" else None
-    rows = naive.pad([small.encode(text) for text in documents], max_length, width, padding_side, truncation_side)
+    encoded = [small.encode(text) for text in documents]
+    if multiple is not None:
+        longest = max(map(len, naive.pad(encoded, max_length, width, padding_side, truncation_side)), default=0)
+        width = next(n for n in range(longest, longest + multiple) if n % multiple == 0)
+    rows = naive.pad(encoded, max_length, width, padding_side, truncation_side)
     assert ids.tolist() == [[7 if token_id is None else token_id for token_id in row] for row in rows]
     assert mask.tolist() == [[token_id is not None for token_id in row] for row in rows]
     assert ids.shape == mask.shape
@@ -78,12 +89,19 @@ def test_padded_rows_agree_with_hugging_faces(gpt2, shared):
     theirs = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(*files))
     theirs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     documents = texts.SAMPLE.split("\n")
-    for side in "left", "right":
+    for side, multiple in ("left", None), ("right", None), ("left", 8), ("right", 8):
         for cut in "left", "right":
-            theirs.enable_padding(direction=side, pad_id=50256, pad_token=texts.SPECIAL)
+            theirs.enable_padding(direction=side, pad_id=50256, pad_token=texts.SPECIAL, pad_to_multiple_of=multiple)
             theirs.enable_truncation(20, direction=cut)
             encoded = theirs.encode_batch(documents)
-            ids, mask = gpt2.encode_padded(documents, 20, pad_token=texts.SPECIAL, padding_side=side, truncation_side=cut)
+            ids, mask = gpt2.encode_padded(
+                documents,
+                20,
+                pad_token=texts.SPECIAL,
+                padding_side=side,
+                truncation_side=cut,
+                pad_to_multiple_of=multiple,
+            )
             assert ids.tolist() == [row.ids for row in encoded]
             assert mask.astype(int).tolist() == [row.attention_mask for row in encoded]
 
@@ -102,6 +120,8 @@ def test_padded_rows_agree_with_hugging_faces(gpt2, shared):
         ({"pad_id": 0, "max_length": 0}, ValueError, "max_length must be at least 1, not 0"),
         ({"pad_id": 0, "max_length": 2.0}, TypeError, "max_length must be a positive integer or None, not 2.0"),
         ({"pad_id": 0, "max_length": True}, TypeError, "max_length must be a positive integer or None"),
+        ({"pad_id": 0, "pad_to_multiple_of": 0}, ValueError, "pad_to_multiple_of must be at least 1, not 0"),
+        ({"pad_id": 0, "pad_to_multiple_of": 1.5}, TypeError, "pad_to_multiple_of must be a positive integer or None"),
         ({"pad_id": 0, "padding": "max_length"}, ValueError, "needs a max_length"),
         ({"pad_id": 0, "padding": True}, ValueError, "padding must be one of 'longest', 'max_length', not True"),
         ({"pad_id": 0, "padding_side": np.array([1, 2])}, ValueError, r"padding_side must be one of .* not array"),

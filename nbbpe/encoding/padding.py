@@ -34,16 +34,22 @@ class Padding(NamedTuple):
     max_length : texts with more tokens are truncated to it; None truncates none
     width      : of all rows; None for that of the longest
     padding_side, truncation_side : where that is done
+    multiple : the width is the next multiple of this
     """
 
     max_length: int | None
     width: int | None
     padding_side: Side
     truncation_side: Side
+    multiple: int = 1
 
 
 def check_padding(
-    max_length: int | None, padding: Literal["longest", "max_length"], padding_side: Side, truncation_side: Side
+    max_length: int | None,
+    padding: Literal["longest", "max_length"],
+    padding_side: Side,
+    truncation_side: Side,
+    pad_to_multiple_of: int | None,
 ) -> Padding:
     """Arguments of Tokenizer.encode_padded, checked. Raises TypeError or ValueError."""
     check_one_of("padding", padding, ("longest", "max_length"))
@@ -52,7 +58,9 @@ def check_padding(
         raise ValueError('padding="max_length" needs a max_length')
     for name, side in ("padding_side", padding_side), ("truncation_side", truncation_side):
         check_one_of(name, side, ("left", "right"))
-    return Padding(max_length, max_length if padding == "max_length" else None, padding_side, truncation_side)
+    width = max_length if padding == "max_length" else None
+    multiple = check_limit("pad_to_multiple_of", pad_to_multiple_of) or 1
+    return Padding(max_length, width, padding_side, truncation_side, multiple)
 
 
 def padded(ids: NDArray[Any], starts: NDArray[np.int64], padding: Padding, pad_id: int, dtype: np.dtype[Any]) -> Padded:
@@ -67,7 +75,7 @@ def padded(ids: NDArray[Any], starts: NDArray[np.int64], padding: Padding, pad_i
         firsts = starts[:-1] if padding.truncation_side == "right" else starts[1:] - kept
         ids = gathered(ids, firsts, kept)
     width = int(kept.max(initial=0)) if padding.width is None else padding.width
-    places = np.arange(width)
+    places = np.arange(-(-width // padding.multiple) * padding.multiple)
     mask = (places if padding.padding_side == "right" else places[::-1]) < kept[:, None]
     rows = np.full(mask.shape, pad_id, dtype=dtype)
     rows[mask] = ids
