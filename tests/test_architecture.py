@@ -79,8 +79,8 @@ METHODS = [
     "load",
     "from_files",
     "from_tiktoken",
-    "with_special_tokens",
-    *("extend", "truncate", "prune", "frequencies", "unused", "unreachable", "report"),
+    *("with_special_tokens", "rename_special_tokens"),
+    *("extend", "truncate", "prune", "drop", "frequencies", "unused", "unreachable", "report"),
 ]
 PROPERTIES = ["vocab", "merges", "special_tokens", "vocab_size", "dtype", "pattern", "normalizer", "fingerprint"]
 PROPERTIES += ["provenance", "token_bytes"]
