@@ -8,6 +8,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import texts
 from vocabularies import BYTE_RANKS, BYTES, rank_lines
@@ -78,6 +79,13 @@ def save_all(tokenizer: nbbpe.Tokenizer, folder: Path) -> dict[str, Any]:
 def test_every_format_is_recognised(tokenizer, tmp_path):
     for what, place in save_all(tokenizer, tmp_path).items():
         assert nbbpe.load(place) == tokenizer, what
+
+
+def test_a_path_may_be_a_text_of_numpy(tokenizer, tmp_path):
+    """As one of `np.array(paths)`. Of such a folder, os.listdir gives the names as bytes."""
+    for what, place in save_all(tokenizer, tmp_path).items():
+        if not isinstance(place, (tuple, list)):
+            assert nbbpe.load(np.str_(place)) == tokenizer, what
 
 
 def test_a_tokenizer_is_loaded_already(tokenizer):

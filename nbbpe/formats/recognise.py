@@ -93,7 +93,7 @@ def _like_tekken(name: str) -> bool:
 def _in_folder(path: Path) -> Found:
     """The format in a folder. Formats that hold more come first: others are often beside them for older programs."""
     folder = os.fspath(path)
-    names = sorted(os.listdir(folder))
+    names = sorted(map(os.fsdecode, os.listdir(folder)))  # of a str of NumPy, os.listdir gives bytes
     if "nbbpe.json" in names:
         return Found("nbbpe", (folder,))
     if "tokenizer.json" in names:
