@@ -56,6 +56,17 @@ def test_weights_count_a_source_as_if_it_were_repeated():
     assert nbbpe.train(mixture, 320).merges == nbbpe.train(documents=[a] * 3 + [b] * 4, vocab_size=320).merges
 
 
+def test_a_weight_may_be_a_float_which_is_the_decimal_that_it_is_written_as():
+    """As in the other arguments `weights`, and in a file for --mixture."""
+    sources = {"a": letters(1), "b": letters(2)}
+    weights = {"a": 0.3, "b": np.float64(1.5)}
+    mixture = nbbpe.Mixture({name: iter([text]) for name, text in sources.items()}, weights=weights)
+    trained = nbbpe.train(mixture, 320)
+    assert trained.provenance["training"]["corpus"]["denominator"] == 10
+    told = trained.provenance["training"]["mixture"]["sources"]
+    assert [told[name]["multiplier"] for name in sources] == [3, 15]
+
+
 @pytest.mark.parametrize("parity", [False, True])
 @pytest.mark.parametrize("numbers", [{"weights": {"a": Fraction(1, 2)}}, {"shares": {"a": 6, "b": 15}}])
 @pytest.mark.filterwarnings("ignore:the text has pairs for only")
@@ -332,8 +343,10 @@ def test_the_number_of_workers_changes_nothing(tmp_path, sizes):
         ({"sources": ["a.txt"]}, TypeError, "sources must be a dict of sources by name"),
         ({"sources": {}}, ValueError, "sources is empty"),
         ({"weights": {"b": 1}}, ValueError, "weights names 'b', which is not a source: those are a"),
-        ({"weights": {"a": 0.5}}, TypeError, r"weights\['a'\] must be an integer or a Fraction, not 0.5"),
+        ({"weights": {"a": "3/2"}}, TypeError, r"weights\['a'\] must be a number, not '3/2'"),
+        ({"weights": {"a": True}}, TypeError, r"weights\['a'\] must be a number, not True"),
         ({"weights": {"a": 0}}, ValueError, r"weights\['a'\] must be positive, not 0"),
+        ({"weights": {"a": float("nan")}}, ValueError, r"weights\['a'\] must be positive, not nan"),
         ({"weights": 2}, TypeError, "weights must be a dict of numbers by name, not 2"),
         ({"shares": {}}, ValueError, "shares has no number for 'a'"),
         ({"shares": {"a": float("nan")}}, ValueError, r"shares\['a'\] must be positive, not nan"),

@@ -32,7 +32,7 @@ class Mixture:
         By name, each as `nbbpe.train` takes it: a path, a list of paths, an Arrow column, an iterator of documents.
     weights
         By name, how often a source counts: each of its words counts as if it occurred so many times as often. A positive
-        integer or fractions.Fraction; 1 for a source without a weight.
+        number (int, float or Fraction); 1 for a source without a weight. A float is the decimal that it is written as.
     shares
         In place of weights: by name, the share of a source in all of the text (in bytes), whatever its size. Positive
         numbers, one for each source; only their proportions matter. The source that counts least counts once, all others
@@ -66,7 +66,7 @@ class Mixture:
     """
 
     sources: Mapping[str, Any]
-    weights: Mapping[str, int | Fraction] | None = None
+    weights: Mapping[str, float | Fraction] | None = None
     shares: Mapping[str, float] | None = None
     max_bytes: int | Mapping[str, int] | None = None
     held_out: float = 0.0
@@ -106,11 +106,9 @@ class Mixture:
         if not isinstance(numbers, Mapping):
             raise TypeError(f"{argument} must be a dict of numbers by name, not {shown(numbers)}")
         check_names(argument, numbers, self.sources)
-        kinds: tuple[type, ...] = (Rational,) if argument == "weights" else (int, float, Rational)
         for name, number in numbers.items():
-            if isinstance(number, bool) or not isinstance(number, kinds):
-                wanted = "an integer or a Fraction" if argument == "weights" else "a number"
-                raise TypeError(f"{argument}[{name!r}] must be {wanted}, not {shown(number)}")
+            if isinstance(number, bool) or not isinstance(number, (int, float, Rational)):
+                raise TypeError(f"{argument}[{name!r}] must be a number, not {shown(number)}")
             if not 0 < number < float("inf"):  # type: ignore[operator]
                 raise ValueError(f"{argument}[{name!r}] must be positive, not {shown(number)}")
 
@@ -192,8 +190,8 @@ def count_mixture(
     total = sum(max(words.total(), 1) * multipliers[name] for name, words in trained.items())
     if total >= 2**63:
         raise OverflowError(
-            f"the weighted words are {shown_count(total)}, which does not fit in 64 bits: use smaller weights, or "
-            "shares that differ less"
+            f"the weighted words are {shown_count(total)}, which does not fit in 64 bits: use smaller weights, weights "
+            "with a smaller common denominator, or shares that differ less"
         )
     records = {name: {"bytes": sizes[name], "multiplier": multipliers[name]} for name in trained}
     return CountedMixture(trained, multipliers, held_out, records)
@@ -213,7 +211,14 @@ def denominator_of(mixture: Mixture) -> int:
     """The divisor of the weighted counts that gives how often a word occurs in the text."""
     if mixture.shares is not None:
         return _FINENESS
-    return lcm(*(int(weight.denominator) for weight in (mixture.weights or {}).values()))
+    return lcm(*(weight.denominator for weight in _weights(mixture).values()))
+
+
+def _weights(mixture: Mixture) -> dict[str, Fraction]:
+    """The weights of the sources that have one."""
+    from .weights import written_fraction  # here, as it brings `decimal` with it
+
+    return {name: written_fraction(weight) for name, weight in (mixture.weights or {}).items()}
 
 
 def _multipliers(mixture: Mixture, sizes: Mapping[str, int]) -> dict[str, int]:
@@ -225,6 +230,6 @@ def _multipliers(mixture: Mixture, sizes: Mapping[str, int]) -> dict[str, int]:
         rates = {name: exact_fraction(share) / sizes[name] for name, share in mixture.shares.items() if sizes[name]}
         least = min(rates.values(), default=exact_fraction(1))
         return {name: round(_FINENESS * rates.get(name, least) / least) for name in sizes}
-    weights = {name: exact_fraction((mixture.weights or {}).get(name, 1)) for name in mixture.sources}
+    weights = _weights(mixture)
     unit = denominator_of(mixture)
-    return {name: int(weight * unit) for name, weight in weights.items()}
+    return {name: int(weights.get(name, 1) * unit) for name in mixture.sources}

@@ -14,8 +14,7 @@ from ..system.wrong_argument import WrongArgument
 def check_weights(weights: object, n_items: int, what: str) -> list[Fraction]:
     """Weights as fractions, one for each of `n_items` items of an argument.
 
-    A float is the decimal that it is written as: 0.1 is 1/10. Raises TypeError or ValueError for anything but positive
-    numbers.
+    See `written_fraction`. Raises TypeError or ValueError for anything but positive numbers.
     """
     if isinstance(weights, (str, bytes)) or not isinstance(weights, Sequence):
         raise TypeError(f"weights must be a list with a number for each item of {what}, not {type(weights).__name__}")
@@ -30,10 +29,15 @@ def _fraction(weight: Any, number: int) -> Fraction:
         raise TypeError(f"weights[{number}] must be a positive number or a Fraction, not {shown(weight)}")
     if isinstance(weight, float) and not math.isfinite(weight):
         raise ValueError(f"weights[{number}] must be a positive number, not {shown(weight)}")
-    exact = Fraction(repr(float(weight))) if isinstance(weight, float) else exact_fraction(weight)
+    exact = written_fraction(weight)
     if exact <= 0:
         raise ValueError(f"weights[{number}] must be a positive number, not {shown(weight)}")
     return exact
+
+
+def written_fraction(number: Any) -> Fraction:
+    """A number as a fraction; a float, which is finite, as the decimal that it is written as: 0.1 is 1/10."""
+    return Fraction(repr(float(number))) if isinstance(number, float) else exact_fraction(number)
 
 
 def exact_fraction(number: Any) -> Fraction:
