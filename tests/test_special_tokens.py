@@ -102,7 +102,7 @@ def test_a_special_token_may_take_an_id_whose_bytes_another_id_has_too():
 
 
 BAD = [
-    ({"<s>": 97}, ValueError, r"special token '<s>' has the id 97, which in the vocab is b'a'"),
+    ({"<s>": 97}, ValueError, r"'<s>' has the id 97, which in the vocab is b'a': give it an id that is free"),
     ({"<s>": 300}, ValueError, r"special token '<s>' has the id 300, which in the vocab is b'<u>'"),
     ({"<s>": 500, "<t>": 500}, ValueError, "special tokens '<s>' and '<t>' both have the id 500"),
     ({"a": 97}, ValueError, "special token 'a' has the id 97, which ordinary text needs for b'a': give it an id that is"),

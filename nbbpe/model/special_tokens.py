@@ -108,7 +108,8 @@ def _check_ids(wanted: Mapping[str, int], vocab: Mapping[int, bytes], needed: Se
             raise ValueError(f"special token {shown(token)} has the id {shown(token_id)}; ids must be from 0 to {MAX_ID:,}")
         if vocab.get(token_id, token.encode()) != token.encode():
             raise ValueError(
-                f"special token {shown(token)} has the id {token_id}, which in the vocab is {shown(vocab[token_id])}"
+                f"special token {shown(token)} has the id {token_id}, which in the vocab is {shown(vocab[token_id])}: give "
+                "it an id that is free"
             )
     check_distinct_ids(wanted)
     taken = set(wanted.values())
