@@ -243,10 +243,16 @@ def test_a_limit_takes_about_so_many_bytes_of_each_source(tmp_path):
     (tmp_path / "a.txt").write_text("".join(letters(i, 100) for i in range(2000)), newline="")
     (tmp_path / "b.txt").write_text(letters(5, 3000), newline="")
     sources = {"a": tmp_path / "a.txt", "b": [tmp_path / "b.txt"]}
-    for max_bytes in 50_000, {"a": 50_000}:
-        told = nbbpe.train(nbbpe.Mixture(sources, max_bytes=max_bytes), 300).provenance["training"]["mixture"]["sources"]
+    for max_bytes in 50_000, {"a": np.int64(50_000), "b": None}:
+        tok = nbbpe.train(nbbpe.Mixture(sources, max_bytes=max_bytes), 300)
+        told = tok.provenance["training"]["mixture"]["sources"]
         assert 40_000 < told["a"]["bytes"] < 60_000
         assert told["b"]["bytes"] == 3000
+        # With the held-out share and the seed, the limit says which documents were trained on.
+        tok.save(tmp_path / "tok")
+        limits = nbbpe.load(tmp_path / "tok").provenance["training"]["mixture"]["max_bytes"]
+        assert limits == (dict.fromkeys(sources, 50_000) if max_bytes == 50_000 else {"a": 50_000})
+    assert "max_bytes" not in nbbpe.train(nbbpe.Mixture(sources), 300).provenance["training"]["mixture"]
 
 
 def test_a_limit_needs_the_size_of_a_remote_file():
