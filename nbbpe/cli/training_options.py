@@ -148,8 +148,8 @@ def _found(sources: Any, folder: str, what: str) -> dict[str, Any]:
 
 
 def _weight(weight: Any, name: str) -> Any:
-    """A weight that may be written as "1/3" or 0.5; other types are left to Mixture."""
+    """A weight that may be written as "1/3"; numbers are left to Mixture."""
     try:
-        return exact_weight(str(weight)) if isinstance(weight, (str, float)) else weight
+        return exact_weight(weight) if isinstance(weight, str) else weight
     except ValueError as error:
         raise ValueError(f"weights[{name!r}]: {error}") from None
