@@ -204,9 +204,9 @@ def _example(first: int, end: int) -> str:
     """A character from the beginning of a range that can be printed alone; "" where there is none."""
     for point in range(first, min(end, first + 64)):
         character = chr(point)
-        if character.isprintable() and not unicodedata.combining(character):
+        if character.isprintable() and unicodedata.category(character)[0] != "M":
             return character
-    return f"U+{first:04X}" if unicodedata.category(chr(first)) in ("Zs", "Mn", "Mc") else ""
+    return f"U+{first:04X}" if unicodedata.category(chr(first))[0] in "MZ" else ""
 
 
 def _short(character_class: CharacterClass) -> str:

@@ -89,6 +89,72 @@ def test_the_page_shows_classes_boundaries_and_the_text():
     ]
 
 
+def test_the_page_shows_each_automaton_and_boundaries_that_depend_on_what_follows():
+    page = str(nbbpe.explain_pattern([r"[0-9]", r"[a-z]+| +(?![^ ])| +"], "a  b1\\é"))
+    assert page.splitlines() == [
+        "pattern   a custom one",
+        "regex     [0-9]",
+        "regex     [a-z]+| +(?![^ ])| +",
+        "compiled  yes, as 2 automata that split in turn",
+        "",
+        "automaton 1: [0-9]: 3 states, 2 classes",
+        r"   0  1,114,102  \t \n \r space !-/ :-~ ¡",
+        "   1         10  0-9",
+        "  certain boundaries, by classes",
+        "    after 0 before 1",
+        "    after 1 before 0, 1",
+        "",
+        "automaton 2: [a-z]+| +(?![^ ])| +: 5 states, 3 classes",
+        r"   0  1,114,085  \t \n \r !-` {-~ ¡",
+        "   1          1  space",
+        "   2         26  a-z",
+        "  certain boundaries, by classes",
+        "    after 0 before 1, 2",
+        "    after 2 before 0, 1",
+        "    after 1 before 1, if 0, 2 follows",
+        "",
+        "text, with | before pretokens and ‖ at certain boundaries",
+        r"  a‖␣‖␣|b‖1‖\é",
+    ]
+    page = str(nbbpe.explain_pattern(r"[^ab][ab]b+|b[ab]+[^a]|b"))
+    assert page.splitlines()[-2:] == ["  certain boundaries, by classes", "    after 0 before 2, if 0, 1 follows"]
+    page = str(nbbpe.explain_pattern(r"(?s:.)+"))
+    assert page.splitlines()[-1] == "  no certain boundaries: all of a document is one piece"
+
+
+@pytest.mark.parametrize(
+    ("regex", "classes"),
+    [
+        (r"[a-ceg-h1-3 \t]|x", [r"\n \r !-0 4-` d f i-w y-~ ¡", r"\t space 1-3 a-c e g h x"]),
+        ("[~-¢\ue000-\ue003]|x", [r"\t \n \r space !-w y-} £", "x ~ ¡"]),
+        ("[¡£¥§©«]|[®°²¶¹»½¿]+", [r"\t \n \r space !-~ ¢ ¨ ¯ ·", "¡ £ ¥ §", "® ² ¹ ½"]),
+        (
+            r"[\u0eb1\u20dd\u2028\u3000]|[\x00-\x08]+",
+            ["(not printable)", r"\t \n \r space !-~ ¡ າ ‰ ℀", "U+0EB1 U+2028 U+20DD U+3000"],
+        ),
+        (r"[\u0330-\u0370]|[^\u0330-\u0370]+", [r"\t \n \r space !-~ ¡ ͱ", "U+0330"]),
+        (r"[\u0331-\u0370]|[^\u0331-\u0370]+", [r"\t \n \r space !-~ ¡ ͱ", "Ͱ"]),
+    ],
+)
+def test_examples_of_a_class_can_be_printed_alone(regex, classes):
+    (level,) = nbbpe.explain_pattern(regex).levels
+    assert [str(each) for each in level.classes] == classes
+
+
+def test_a_text_is_shown_in_lines_that_are_filled():
+    page = str(nbbpe.explain_pattern("[a-z]+|.", f"{'a' * 79} {'b' * 77} {'c' * 78}{'-' * 800}")).splitlines()
+    dashes = f"  {'‖-' * 39}"
+    assert page[page.index("text, with | before pretokens and ‖ at certain boundaries") + 1 :] == [
+        f"  {'a' * 77}…",
+        "  ‖␣",
+        f"  ‖{'b' * 77}",
+        "  ‖␣",
+        f"  ‖{'c' * 76}…",
+        *[dashes] * 15,
+        "  ... and 215 more pretokens",
+    ]
+
+
 def test_a_text_may_be_bytes_and_is_decoded_as_patterns_split_it():
     data = "the caf\u00e9".encode() + b"\xff 12"
     for text in data, bytearray(data), memoryview(data):
@@ -139,6 +205,9 @@ def test_a_drawing_shows_every_state_and_every_arrow(tmp_path):
         accepting = int(automaton.tells[START:, -1].sum())
         assert found.count("circle") == automaton.n_states - 1 + accepting
         assert found.count("path") == len(arrows) + 1  # and the tip
+    nbbpe.explain_pattern(r"[acegikm]+|[bdf]b|[\x00-\x08]").to_svg(tmp_path / "a.svg")
+    labels = {each.tail for each in ElementTree.parse(tmp_path / "a.svg").getroot().iter() if each.tag.endswith("title")}
+    assert labels >= {"a c e…", "b, d f", "class 0"}
     with pytest.raises(ValueError, match="no automaton to draw"):
         nbbpe.explain_pattern(None).to_svg(tmp_path / "b.svg")
 
