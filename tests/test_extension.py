@@ -468,6 +468,9 @@ def test_what_has_a_byte_that_the_vocabulary_lacks_is_refused(tmp_path):
         nbbpe.train(counts=table, vocab_size=257, start=tok, pattern="gpt2")
     with pytest.raises(ValueError, match=message):
         tok.extend(documents=["ab"], vocab_size=257, rules=nbbpe.TokenRules(seeds=[b"\xff\xff"]))
+    table = pa.table({"word": [b"ab", b"cd", b"\xffx"], "count": [3, 1, 5]})
+    with pytest.raises(ValueError, match=rf"xffx' {message}"):  # its first byte is the one
+        nbbpe.train(counts=table, vocab_size=257, start=tok, pattern="gpt2")
     assert nbbpe.train(counts=table[:1], vocab_size=255, start=tok, pattern="gpt2").merges == [(b"a", b"b")]
 
 
