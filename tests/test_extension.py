@@ -337,9 +337,20 @@ def test_few_pairs_are_looked_up_for_each_merge():
 
 
 def test_a_token_that_older_merges_make_unreachable_is_named():
-    model = Model(BYTES | {256: b"bc", 257: b"abc"}, [(b"b", b"c")], {}, NO_PATTERN)
-    with pytest.warns(UserWarning, match=r"1 of the 1 new tokens cannot be reached.*b?'abc' \(id 257\)"):
-        extension._warn_of_unreachable(model.merge_table(), {257: b"abc"})
+    start = nbbpe.Tokenizer(BYTES | {256: b"bc", 257: b"xbc", 258: b"xbcd"}, [(b"xbc", b"d"), (b"b", b"c")])
+    with (
+        pytest.warns(UserWarning, match="1 of 3 words of the source get other ids than training gave them"),
+        pytest.warns(UserWarning, match=r"1 of the 3 new tokens cannot be reached.*b?'xbcdz' \(id 261\)"),
+    ):
+        larger = start.extend(documents=["xbce"] * 10 + ["dz"] * 5 + ["xbcdz"] * 2, vocab_size=262)
+    assert larger.vocab[261] == b"xbcdz"
+    assert larger.encode("xbcdz") == [258, ord("z")]
+
+
+def test_progress_is_that_of_the_new_tokens(small):
+    said = []
+    small.extend(documents=[texts.SAMPLE], vocab_size=small.vocab_size + 9, progress=lambda *each: said.append(each))
+    assert [each for each in said if each[0] == "learn merges"][-1] == ("learn merges", 9, 9)
 
 
 # Arguments
