@@ -32,6 +32,7 @@ transformers = pytest.importorskip("transformers", reason="needs transformers")
 
 from nbbpe.hf import NbbpeEncoding, NbbpeTokenizerFast  # noqa: E402  (after it is known that transformers is there)
 from nbbpe.hf.encodings import RowEncoding  # noqa: E402
+from nbbpe.hf.rows import Batch  # noqa: E402
 
 END = texts.SPECIAL
 TEMPLATE = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}" + END + "{% endfor %}"
@@ -145,6 +146,40 @@ def outcome(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         return call(*arguments, **options)
     except Exception as error:
         return type(error)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "batch"),
+    [
+        ((["a", "b"],), (["a", "b"], False)),
+        ((("a",), ("b",)), (["a", "b"], True)),
+        (([("a", "b"), ("c", "d")],), (["a", "c", "b", "d"], True)),
+        *[((texts,), None) for texts in ("ab", [], [3], [("a", "b"), "c"], [["a", "b"]], [("a", "b", "c")], [("a", 3)])],
+        *[((["a"], others), None) for others in ("b", ["b", "c"], [3], [])],
+        (([("a", "b")], ["c"]), None),
+    ],
+)
+def test_a_batch_of_texts_is_told_from_all_else(arguments, batch):
+    """Where it is not, tokenizers encodes the texts, more slowly."""
+    assert Batch.of(*arguments) == (batch and Batch(*batch))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "batch"),
+    [
+        (([["a", "b"], ("c",)],), (["a", "b", "c"], False, [2, 1])),
+        (([[], ["a"]],), (["a"], False, [0, 1])),
+        (([["a"]], (("b", "c"),)), (["a", "b", "c"], True, [1, 2])),
+        (([(["a"], ["b", "c"]), [("d",), []]],), (["a", "d", "b", "c"], True, [1, 1, 2, 0])),
+        *[((texts,), None) for texts in ("ab", [], {"a": 1}, ["ab"], [["a"], "b"], [["a", 3]], [[["a"], "b"]])],
+        *[(([["a"]], others), None) for others in ("b", ["b"], [["b"], ["c"]])],
+        (([[["a"], ["b"], ["c"]]],), None),
+        (([[], (["a"], ["b"])],), None),
+        (([[["a"], ["b"]]], [["c"]]), None),
+    ],
+)
+def test_a_batch_of_words_is_told_from_all_else(arguments, batch):
+    assert Batch.of(*arguments, is_split=True) == (batch and Batch(*batch))
 
 
 @pytest.mark.parametrize("name", NAMES)
