@@ -168,7 +168,7 @@ def test_a_batch_of_texts_is_told_from_all_else(arguments, batch):
     ("arguments", "batch"),
     [
         (([["a", "b"], ("c",)],), (["a", "b", "c"], False, [2, 1])),
-        (([[], ["a"]],), (["a"], False, [0, 1])),
+        (([[], [np.str_("a")]],), (["a"], False, [0, 1])),
         (([["a"]], (("b", "c"),)), (["a", "b", "c"], True, [1, 2])),
         (([(["a"], ["b", "c"]), [("d",), []]],), (["a", "d", "b", "c"], True, [1, 1, 2, 0])),
         *[((texts,), None) for texts in ("ab", [], {"a": 1}, ["ab"], [["a"], "b"], [["a", 3]], [[["a"], "b"]])],

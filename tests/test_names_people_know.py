@@ -182,10 +182,29 @@ def test_an_encoding_is_made_and_extended_as_people_do_it(both):
     assert pickle.loads(pickle.dumps(extended[0])).encode("x", allowed_special="all") == extended[0].encode("x")
     assert pickle.loads(pickle.dumps(ours)).name == "cl100k_base"
     assert [extended[0].to_tiktoken(*name).name for name in ((), ("other",))] == ["cl100k_im", "other"]
-    with pytest.raises(ValueError, match="explicit_n_vocab is 3, and there are"):
-        nbbpe.tiktoken.Encoding(
-            "x", pat_str=ours._pat_str, mergeable_ranks=ours._mergeable_ranks, special_tokens={}, explicit_n_vocab=3
-        )
+
+
+@pytest.mark.parametrize(
+    ("n", "special", "is_right"),
+    [
+        (256, {}, True),
+        (257, {"<s>": 256}, True),
+        *[(n, {}, False) for n in (255, 257)],
+        *[(n, {"<s>": 256}, False) for n in (256, 258)],
+        *[(n, {"<s>": 300}, False) for n in (257, 301)],
+    ],
+)
+def test_the_number_of_tokens_is_checked_as_by_tiktoken(n, special, is_right):
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    arguments = {"pat_str": r"\w+|\W", "mergeable_ranks": ranks, "special_tokens": special, "explicit_n_vocab": n}
+    if is_right:
+        made = [module.Encoding("x", **arguments).n_vocab for module in (nbbpe.tiktoken, tiktoken)]
+        assert made == [n, n]
+    else:
+        with pytest.raises(AssertionError):
+            tiktoken.Encoding("x", **arguments)
+        with pytest.raises(ValueError, match=f"explicit_n_vocab is {n}, and there are {256 + len(special)} tokens"):
+            nbbpe.tiktoken.Encoding("x", **arguments)
 
 
 def test_a_split_regex_that_reads_like_a_name_is_a_regex():
