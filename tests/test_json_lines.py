@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import mmap
 import random
@@ -212,6 +213,12 @@ def test_every_sequence_of_bytes_that_begins_a_character_is_taken_where_it_is_ut
                     assert taken(line) == naive.json_record_text(line, "text", MOST_DEPTH), line
 
 
+def test_two_escapes_are_one_character_where_they_are_a_pair_of_surrogates():
+    for codes in itertools.product(("d7ff", "d800", "DBFF", "dc00", "DFFF", "e000"), repeat=2):
+        line = b'{"text":"\\u%s\\u%s"}' % tuple(code.encode() for code in codes)
+        assert taken(line) == naive.json_record_text(line, "text", MOST_DEPTH), line
+
+
 # Many lines
 
 
@@ -221,6 +228,7 @@ def test_lines_are_taken_up_to_one_that_is_left():
     assert take(data[39:]) == (13, 13, [b"d"])
     assert take(b"\n" + data) == (0, 1, [])
     assert take(data, n_rows=1) == (13, 13, [b"a"])
+    assert take(b'{"text":"\xc3\xa9"}\n{"text":"\x80"}\n') == (14, 27, [b"\xc3\xa9"])
 
 
 @pytest.mark.parametrize("is_last", [False, True])
