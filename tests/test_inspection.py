@@ -73,6 +73,28 @@ def test_figures_of_a_text_are_those_of_its_tokens(small, documents):
     assert figures.bytes_per_token == (figures.n_bytes / len(ids) if ids else None)
 
 
+def test_the_most_frequent_tokens_are_as_many_as_asked_for_beside_special_ones(small):
+    documents = ["a the the " + texts.SPECIAL * 9, "a a b"]
+    for allowed in (), "all":
+        figures = inspection.text_figures(small, documents=documents, n_most_frequent=1000, allowed_special=allowed)
+        assert len(figures.most_frequent) > 3
+        for n in range(4):
+            few = inspection.text_figures(small, documents=documents, n_most_frequent=n, allowed_special=allowed)
+            assert few.most_frequent == figures.most_frequent[:n]
+
+
+def test_a_separator_goes_after_each_record_and_skipped_ones_are_warned_of(small, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n{"body": "b"}\n{"text": "c"}\n')
+    options = {"separator": texts.SPECIAL, "field": "text", "on_error": "skip"}
+    with pytest.warns(UserWarning, match="skipped"):
+        found = [ids.tolist() for ids in inspection.encoded(small, tmp_path / "a.jsonl", **options)]
+    end = small.special_tokens[texts.SPECIAL]
+    assert [token_id for ids in found for token_id in ids] == [ord("a"), end, ord("c"), end]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert [ids.tolist() for ids in inspection.encoded(small, tmp_path / "a.jsonl", **options, warn=False)] == found
+
+
 def test_a_file_is_read_in_bounded_parts(small, tmp_path):
     data = (texts.SAMPLE + texts.SPECIAL).encode() * 10_000 + b"\xff\xfe"
     (tmp_path / "text").write_bytes(data)
@@ -149,6 +171,15 @@ def test_a_comparison_is_that_of_the_tokens_side_by_side(small, other, documents
     assert [each.count for each in found.splits] == sorted((each.count for each in found.splits), reverse=True)
     for figures, tokenizer in (found.a, small), (found.b, other):
         assert figures.counts.tolist() == inspection.text_figures(tokenizer, documents=documents).counts.tolist()
+
+
+def test_a_comparison_shows_as_many_stretches_as_asked_for_the_most_frequent_first(small):
+    bytes_only, _ = small.truncate(257)
+    documents = ["the the the cat cat on on on on"]
+    found = inspection.compare(small, bytes_only, documents=documents, n_splits=1000).splits
+    assert [split.count for split in found] == sorted((split.count for split in found), reverse=True)
+    assert len(found) > 2
+    assert inspection.compare(small, bytes_only, documents=documents, n_splits=2).splits == found[:2]
 
 
 def test_a_comparison_shows_stretches_of_up_to_64_bytes():
