@@ -125,7 +125,7 @@ def find_format(target: Path, name: str | None) -> Format:
     path = os.fspath(target)
     if not path:
         raise ValueError("'' is not the name of a file or folder to write")
-    is_folder = os.path.isdir(path) or path.endswith(os.sep) or not os.path.splitext(path)[1]
+    is_folder = os.path.isdir(path) or not os.path.splitext(path)[1]
     for each in FORMATS:
         is_meant = fnmatchcase(os.path.basename(path), each.file) if each.file else is_folder
         if each.name == name or (name is None and is_meant):

@@ -14,7 +14,7 @@ import texts
 from vocabularies import BYTE_RANKS, BYTES, rank_lines
 
 import nbbpe
-from nbbpe.conversion import read_tokenizer
+from nbbpe.conversion import FORMATS, find_format, read_tokenizer
 from nbbpe.formats import known_names
 from nbbpe.formats.json_text import parse_json
 from nbbpe.formats.recognise import recognised
@@ -342,3 +342,57 @@ def test_what_a_file_is_instead_is_said(tmp_path, start, message):
     path.rename(tmp_path / "tokenizer.model")  # by which it is found in a folder
     with pytest.raises(ValueError, match=message.replace("x", "tokenizer")):
         nbbpe.load(tmp_path)
+
+
+# Formats to write
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "found"),
+    [
+        ("new", None, "nbbpe"),
+        ("old.v1", None, "nbbpe"),
+        ("new.v1/", None, "nbbpe"),
+        ("new/vocab.json", None, "gpt2"),
+        ("new/a.json", None, "huggingface"),
+        ("new/tekken_v3.json", None, "tekken"),
+        ("a.tiktoken", None, "tiktoken"),
+        ("vocab.json", "huggingface", "huggingface"),
+        ("a.json", "tekken", "tekken"),
+        ("new", "tiktoken", "tiktoken"),
+    ],
+)
+def test_a_format_follows_from_the_name_of_what_to_write_if_none_is_given(tmp_path, monkeypatch, target, name, found):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.v1").mkdir()
+    assert find_format(target, name).name == found
+    with pytest.raises(ValueError, match=r"'new\.v1' does not say in which format to write"):
+        find_format("new.v1", None)
+
+
+def test_files_are_written_where_they_are_named(tokenizer, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for target, name, written in [
+        ("a.json", None, ["a.json"]),
+        ("vocab.json", None, ["vocab.json", "merges.txt"]),
+        ("new", "huggingface", ["new/tokenizer.json"]),
+        ("both", "gpt2", ["both/vocab.json", "both/merges.txt"]),
+    ]:
+        assert find_format(target, name).write(tokenizer, target) == written
+        assert all(map(os.path.isfile, written))
+        assert nbbpe.load(written[0]) == tokenizer
+
+
+def test_options_to_read_files_again_give_special_tokens_by_their_ids(tmp_path):
+    vocab = {i: bytes([i]) for i in range(256)}
+    kinds = {each.name: each for each in FORMATS}
+    tok = nbbpe.Tokenizer(vocab, [], {"<b>": 257, "<a>": 256}, pattern=None)
+    tok.save_tiktoken(tmp_path / "a.tiktoken")
+    assert kinds["tiktoken"].unsaid(tok, [str(tmp_path / "a.tiktoken")]) == [
+        "--pattern=none",
+        "--special=<a>",
+        "--special=<b>",
+    ]
+    assert not any(each.moves_special(tok) for each in FORMATS)
+    far = nbbpe.Tokenizer(vocab, [], {"<a>": 300})
+    assert [each.name for each in FORMATS if each.moves_special(far)] == ["tiktoken"]
