@@ -29,7 +29,7 @@ def take(data: bytes, is_last: bool = True, field: str = "text", n_rows: int = 1
     """What `take_lines` says of lines, and the texts that it writes; nothing else is written."""
     lines = np.zeros(len(data) + PADDING, dtype=np.uint8)
     lines[: len(data)] = np.frombuffer(data, dtype=np.uint8)
-    lines[len(data) + 1 :] = ord('"')  # which would end a string
+    lines[len(data) + 1 :: 2], lines[len(data) + 2 :: 2] = b'"\n'  # which would end a string, and a line
     out = np.full(len(data) + PADDING + GUARD, 0xAB, dtype=np.uint8)
     breaks = np.zeros((n_rows, 3), dtype=np.int64)
     name = np.frombuffer(field.encode(), dtype=np.uint8)
@@ -228,6 +228,7 @@ def test_lines_are_taken_up_to_one_that_is_left():
     assert take(data[39:]) == (13, 13, [b"d"])
     assert take(b"\n" + data) == (0, 1, [])
     assert take(data, n_rows=1) == (13, 13, [b"a"])
+    assert take(b'{"text":1}\n{"text":"a', is_last=False) == (0, 11, [])
     assert take(b'{"text":"\xc3\xa9"}\n{"text":"\x80"}\n') == (14, 27, [b"\xc3\xa9"])
 
 
