@@ -9,7 +9,7 @@ import sys
 import naive
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nbbpe.kernels.machine.intrinsics import PADDING
@@ -24,6 +24,7 @@ GUARD = 64
     st.integers(0, 600),
     st.integers(1, 20),
 )
+@example([b"a"] * 5, 1, 600, 3)  # more strings than breaks
 def test_strings_are_put_side_by_side_as_the_twin_does(strings, first, room, most):
     first = min(first, len(strings))
     data = np.frombuffer(b"before" + b"".join(strings) + b"behind", dtype=np.uint8)
