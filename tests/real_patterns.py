@@ -146,3 +146,6 @@ LEFT_TO_REGEX: dict[str, str | list[str]] = {
     "llama.cpp, quoted: Tiny Aya": [r"\d{1,3}(?=(?:\d{3})*\b)", O200K],
     "llama.cpp: SuperBPE": [r"\p{N}+", r"(?=(\d{3})+(?!\d))"],
 }
+
+# What `regex` must see all of a text for: the parser has no look-behind at two characters.
+WITHOUT_PIECES = r"(?<=\s\s?)\w+|\w+|\s+|[^\w\s]+"

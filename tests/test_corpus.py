@@ -15,6 +15,7 @@ import texts
 from effort import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
+from real_patterns import WITHOUT_PIECES
 
 import nbbpe
 from nbbpe.idfiles import part_encoder
@@ -227,18 +228,19 @@ def test_a_file_with_few_special_tokens_is_cut_at_boundaries_too(tmp_path):
 def test_what_has_no_certain_boundary_is_not_cut(tmp_path):
     assert cut(tmp_path / "f", b"a" * 5000, 100) == [b"a" * 5000]
     assert cut(tmp_path / "f", "中".encode() * 5000, 100) == ["中".encode() * 5000]
-    for pattern in get_pattern(None), get_pattern(r"\b\w+|\s+"):
+    for pattern in get_pattern(None), get_pattern(WITHOUT_PIECES):
         assert cut(tmp_path / "f", b"a story " * 500, 100, pattern) == [b"a story " * 500]
 
 
-def test_a_pattern_of_ones_own_that_is_compiled_is_cut_at_its_certain_boundaries(tmp_path):
-    parts = cut(tmp_path / "f", b"a story " * 500, 100, get_pattern(r"\w+|\s+"))
-    assert len(parts) >= 20
+def test_a_pattern_of_ones_own_is_cut_at_its_certain_boundaries(tmp_path):
+    for pattern in r"\w+|\s+", r"\b\w+|\s+":
+        parts = cut(tmp_path / "f", b"a story " * 500, 100, get_pattern(pattern))
+        assert len(parts) >= 20
 
 
-def test_a_pattern_that_is_not_compiled_is_cut_at_special_tokens_only(tmp_path):
+def test_a_pattern_without_certain_boundaries_is_cut_at_special_tokens_only(tmp_path):
     data = (b"a story " * 50 + SPECIAL) * 30
-    parts = cut(tmp_path / "f", data, 1000, get_pattern(r"\b\w+|\s+"))
+    parts = cut(tmp_path / "f", data, 1000, get_pattern(WITHOUT_PIECES))
     assert len(parts) >= 8
     assert all(part.startswith(SPECIAL) for part in parts[1:])
 

@@ -14,6 +14,7 @@ from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from processes import MEASURE, run
+from real_patterns import WITHOUT_PIECES
 
 import nbbpe
 from nbbpe.counting import counters
@@ -92,16 +93,17 @@ def test_a_pattern_that_gives_up_its_runs_goes_on_where_it_was(sizes):
     assert splitter._runs is None
 
 
+@pytest.mark.parametrize("pattern", [LEFT[0], WITHOUT_PIECES])
 @pytest.mark.parametrize("n", [1, 4, 10_000])
-def test_ids_are_the_same_in_parts(n, sizes, tmp_path):
+def test_ids_are_the_same_in_parts(n, pattern, sizes, tmp_path):
     documents = [texts.SAMPLE, "", "a  b", f"x{texts.SPECIAL}y", "\ud83d\udcff é", "the cat sat " * 30, ""]
-    tokenizer = nbbpe.train(documents=documents, vocab_size=300, special_tokens=[texts.SPECIAL], pattern=LEFT[0])
-    assert not get_pattern(LEFT[0]).is_compiled
+    tokenizer = nbbpe.train(documents=documents, vocab_size=300, special_tokens=[texts.SPECIAL], pattern=pattern)
+    assert not get_pattern(pattern).is_compiled
     merges = tokenizer.merges
     ids = {token: number for number, token in tokenizer.vocab.items()}
     sizes(parts=n)
-    assert nbbpe.train(documents=documents, vocab_size=300, special_tokens=[texts.SPECIAL], pattern=LEFT[0]) == tokenizer
-    compiled = regex.compile(LEFT[0])
+    assert nbbpe.train(documents=documents, vocab_size=300, special_tokens=[texts.SPECIAL], pattern=pattern) == tokenizer
+    compiled = regex.compile(pattern)
     for special in {}, {texts.SPECIAL.encode(): tokenizer.special_tokens[texts.SPECIAL]}:
         wanted = []
         for document in documents:
@@ -136,7 +138,7 @@ def test_training_holds_no_more_of_a_file_than_a_window_or_a_document(sizes, tmp
     documents = ["the cat é " * (i % 40) + "aab" for i in range(200)]
     with gzip.open(tmp_path / "a.txt.gz", "wt", encoding="utf-8") as file:
         file.write(texts.SPECIAL.join(documents))
-    options = {"vocab_size": 260, "special_tokens": [texts.SPECIAL], "pattern": LEFT[0]}
+    options = {"vocab_size": 260, "special_tokens": [texts.SPECIAL], "pattern": WITHOUT_PIECES}
     tokenizer = nbbpe.train(tmp_path / "a.txt.gz", **options)
     assert max(held) < 3 * max(len(each.encode()) for each in documents) < 3000
     assert tokenizer == nbbpe.train(documents=documents, **options)
@@ -144,7 +146,7 @@ def test_training_holds_no_more_of_a_file_than_a_window_or_a_document(sizes, tmp
 
 def test_encoding_holds_no_more_of_a_stream_than_a_window_or_a_document(sizes):
     documents = ["the cat é " * (i % 40) + "aab" for i in range(200)]
-    tokenizer = nbbpe.train(documents=documents, vocab_size=260, special_tokens=[texts.SPECIAL], pattern=LEFT[0])
+    tokenizer = nbbpe.train(documents=documents, vocab_size=260, special_tokens=[texts.SPECIAL], pattern=WITHOUT_PIECES)
     whole = texts.SPECIAL.join(documents)
     sizes(window=100)
     n_read = 0
@@ -171,7 +173,7 @@ def test_memory_is_bounded_by_the_document_and_a_constant(kind, tmp_path):
     n = examples(1_500_000, 4_000_000)
     (tmp_path / "text.txt").write_text(("the cat sat on a mat, " * (n // 22 + 1))[:n])
     script = f"""{MEASURE}
-pattern = {LEFT[0]!r}
+pattern = {WITHOUT_PIECES!r}
 tokenizer = nbbpe.train(documents=["the cat sat on a mat, "] * 3, vocab_size=270, pattern=pattern)
 assert tokenizer.count("a b") == 3
 path = {str(tmp_path / "text.txt")!r}

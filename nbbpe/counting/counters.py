@@ -29,7 +29,7 @@ class WordRules(NamedTuple):
     pattern        : splits text into words
     special_tokens : between texts that are split one by one; they are not words
     on_error       : "raise" or "skip", for malformed records
-    by_regex       : whether `regex` splits pieces even where the pattern is compiled
+    by_regex       : whether `regex` splits pieces, even where the pattern is compiled
     """
 
     pattern: Pattern
@@ -82,7 +82,7 @@ class Counter(ABC):
 
 
 class PieceCounter(Counter):
-    """Counts words by pieces, for a compiled pattern; pieces are split by its automaton or by `regex`."""
+    """Counts words by pieces, for a pattern with certain boundaries; its automaton or `regex` splits these."""
 
     def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str, by_regex: bool) -> None:
         super().__init__(pattern, specials, on_error)
@@ -142,7 +142,7 @@ class PieceCounter(Counter):
 
 
 class RegexCounter(Counter):
-    """Counts words by `regex` alone, document by document, for a pattern that is not compiled."""
+    """Counts words by `regex` alone, document by document, for a pattern without certain boundaries."""
 
     def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str) -> None:
         super().__init__(pattern, specials, on_error)
@@ -180,6 +180,7 @@ class RegexCounter(Counter):
 def make_counter(rules: WordRules) -> Counter:
     """The counter for a pattern, which may be compiled or not."""
     specials = new_special_tokens(list(rules.special_tokens))
-    if not rules.pattern.is_compiled:
+    if rules.pattern.tables is None:
         return RegexCounter(rules.pattern, specials, rules.on_error)
-    return PieceCounter(rules.pattern, specials, rules.on_error, rules.by_regex)
+    by_regex = rules.by_regex or not rules.pattern.is_compiled
+    return PieceCounter(rules.pattern, specials, rules.on_error, by_regex)

@@ -144,8 +144,9 @@ def _split_by_regex(pieces: WordCounts, pattern: Pattern) -> WordCounts:
     starts, text = pieces.starts.tolist(), pieces.text.tobytes()
     words: collections.Counter[str] = collections.Counter()
     for start, end, count in zip(starts, starts[1:], pieces.counts.tolist(), strict=False):
-        for word in pattern.split(to_text(text[start:end])):
-            words[word] += count
+        for split in pattern.stream(to_text(text[start:end])):
+            for word in split:
+                words[word] += count
     return words_from_texts(words)
 
 

@@ -1,4 +1,4 @@
-"""Encoding in kernels from text to ids, for a compiled pattern, with a cache of pieces for each thread."""
+"""Encoding in kernels from text to ids, for a pattern with certain boundaries, with a cache of pieces for each thread."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class _Work:
         """Write the ids of data[start:end], which has no special tokens, to `out`; returns their number."""
         tables = self._tables.pattern.tables
         n_ids = 0
-        if tables is None:
+        if tables is None or not self._tables.pattern.is_compiled:
             for pretokens in self._tables.pattern.stream(to_text(data[start:end].tobytes())):
                 lengths = (len(pretoken.encode(errors="surrogateescape")) for pretoken in pretokens)
                 starts = np.fromiter(accumulate(lengths, initial=start), dtype=np.int64, count=len(pretokens) + 1)

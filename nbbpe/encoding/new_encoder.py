@@ -37,7 +37,7 @@ def new_encoder(
         from .regex_encoder import RegexEncoder
 
         encoder = RegexEncoder(merges, pattern, dtype)
-    elif by_regex:
+    elif by_regex or not pattern.is_compiled:
         from .piece_regex_encoder import PieceRegexEncoder
 
         encoder = PieceRegexEncoder(merges, pattern, dtype, max_pieces, specials)

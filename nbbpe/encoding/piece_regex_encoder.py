@@ -1,8 +1,11 @@
-"""Encoding by a compiled pattern where `regex` splits each new piece: the reference for the compiled way."""
+"""Encoding where pieces are found by certain boundaries, and `regex` splits each new one.
+
+By a pattern that is not compiled; or, as the reference for the compiled way, by one that is.
+"""
 
 from __future__ import annotations
 
-import struct
+from array import array
 from itertools import accumulate
 from typing import Any
 
@@ -41,11 +44,14 @@ class PieceRegexEncoder(CompiledEncoder):
     def _encode_long(self, state: EncoderState, piece: NDArray[np.uint8], out: NDArray[Any], used: int, _: bool) -> int:
         """As of CompiledEncoder; the kernel leaves every new piece to this method."""
         copy = piece.tobytes()
-        pretokens = self._pattern.split(to_text(copy))
-        lengths = [len(pretoken.encode(errors="surrogateescape")) for pretoken in pretokens]
+        lengths = [
+            len(pretoken.encode(errors="surrogateescape"))
+            for pretokens in self._pattern.stream(to_text(copy))
+            for pretoken in pretokens
+        ]
         # The ends of the pretokens and then the piece in one array: for a word, the cost of these calls is most of the
         # time.
-        joined = b"".join((struct.pack(f"{len(lengths)}q", *accumulate(lengths)), copy, _PADDING))
+        joined = b"".join((array("q", accumulate(lengths)), copy, _PADDING))
         content = np.frombuffer(joined, dtype=np.uint8)
 
         def encode() -> int:

@@ -1,4 +1,4 @@
-"""Encoding by a pattern that is not compiled: `regex` splits each document, and kernels merge the distinct pretokens."""
+"""Encoding by a pattern without certain boundaries: `regex` splits documents, and kernels merge the distinct pretokens."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _IDS_AT_ONCE = 1 << 16  # that are passed on together at least, unless there are
 
 
 class RegexEncoder(Encoder):
-    """The encoder of a pattern that is not compiled. It caches nothing between texts."""
+    """The encoder of a pattern of which no certain boundaries are known. It caches nothing between texts."""
 
     at_once = False
     in_python = True

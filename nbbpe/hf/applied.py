@@ -127,7 +127,7 @@ class Applied:
         """
         model = self._model
         tables = model.pattern.tables
-        if tables is None or self._cuts_more_than_the_pattern:
+        if tables is None or not model.pattern.is_compiled or self._cuts_more_than_the_pattern:
             return None
         if isinstance(ids, list) and isinstance(starts, list) and len(ids) <= _FEW_IDS:
             tokens = list(map(model.vocab.__getitem__, ids))

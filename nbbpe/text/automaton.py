@@ -32,7 +32,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .code_points import N_CODE_POINTS, Edges, Partition, complement, membership
-from .pattern_parser import NO_LIMIT, Characters, Choice, Concatenation, End, LookAhead, Node, Repeat, Unsupported
+from .pattern_parser import (
+    NO_LIMIT,
+    Characters,
+    Choice,
+    Concatenation,
+    End,
+    LongLookAhead,
+    LookAhead,
+    LookBehind,
+    Node,
+    Repeat,
+    Unsupported,
+)
 
 DEAD = 0  # the state that leads to no match
 START = 1
@@ -121,6 +133,10 @@ class _Places:
             return self._new(_LOOK, self._set(node.members) << 1 | node.or_end, (following,))
         if isinstance(node, End):
             return self._new(_END, node.or_newline, (following,))
+        if isinstance(node, LookBehind):
+            raise Unsupported(node.syntax)
+        if isinstance(node, LongLookAhead):
+            raise Unsupported("a look-ahead at more than one character")
         return self._add_repeat(node, following)
 
     def _add_repeat(self, node: Repeat, following: int) -> int:
@@ -166,7 +182,7 @@ def can_be_empty(node: Node) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class _Symbols(Partition):
+class Symbols(Partition):
     """The symbols that may come next: a class of characters, the end, a newline that is the last character, or the end of a
     piece that text follows. The classes are those that all sets respect.
 
@@ -176,7 +192,7 @@ class _Symbols(Partition):
     in_set: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, sets: list[Edges]) -> _Symbols:
+    def of(cls, sets: list[Edges]) -> Symbols:
         points = {0, NEWLINE, NEWLINE + 1, UNDECODABLE[0], UNDECODABLE[1] + 1}
         edges = np.array(sorted(points.union(*sets) - {N_CODE_POINTS}), dtype=np.int64)
         in_set = np.stack([membership(each, edges) for each in sets]) if sets else np.zeros((0, len(edges)), dtype=bool)
@@ -190,7 +206,7 @@ class _Determiniser:
 
     def __init__(self, places: _Places, start: int, most_seconds: float) -> None:
         self._places = places.of
-        self.symbols = _Symbols.of(list(places.sets))
+        self.symbols = Symbols.of(list(places.sets))
         self._newline = int(self.symbols.classes_of("\n")[0])
         n = self.symbols.n_classes
         self._end, self._last_newline, self._piece_end = n, n + 1, n + 2
@@ -325,7 +341,7 @@ def row_numbers(rows: NDArray[np.generic]) -> NDArray[np.int64]:
 
 
 def _numbered(
-    next_state: NDArray[np.int64], tells: NDArray[np.bool_], symbols: _Symbols
+    next_state: NDArray[np.int64], tells: NDArray[np.bool_], symbols: Symbols
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16], NDArray[np.bool_]]:
     """The states that can be reached, in the one order that their classes and they have: the first parts of an Automaton.
 

@@ -1,14 +1,21 @@
-"""The automaton of a regex; that of a custom one is compared with `regex` before it is used."""
+"""The automaton of a regex, or its certain boundaries; those of a custom one are compared with `regex` before use."""
 
 from __future__ import annotations
 
 import functools
 import random
 import time
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
 
 from ..system.user_warnings import warn_user
 from .automaton import Automaton, compile_automaton, split
+from .code_points import Partition
+from .levels import Level
 from .pattern_parser import Unsupported, parse
+from .regex_boundaries import RegexBoundaries, no_boundaries, regex_boundaries
 from .regex_splitter import RegexSplitter
 
 _N_CHECKED = 600  # random strings that an automaton of a custom pattern is checked on,
@@ -18,48 +25,67 @@ _CHECK_SECONDS = 2.0  # or as many as there is time for: mostly 0.02 s, but `reg
 def automaton_of(pattern: str, checked: bool) -> Automaton:
     """The automaton of a regex; if `checked`, compared with `regex` on random strings. Raises Unsupported."""
     found = _automaton_or_why_not(pattern, checked)
-    if isinstance(found, str):
-        raise Unsupported(found)
+    if isinstance(found, Unsupported):
+        raise Unsupported(str(found))
     return found
 
 
+class _Difference(Unsupported):
+    """`regex` does not split by a regex as its documentation says."""
+
+
 @functools.cache
-def _automaton_or_why_not(pattern: str, checked: bool) -> Automaton | str:
+def _automaton_or_why_not(pattern: str, checked: bool) -> Automaton | Unsupported:
     """See `automaton_of`; the reason why there is none is cached as well, as it may take seconds to find."""
     try:
         automaton = compile_automaton(parse(pattern))
     except Unsupported as error:
-        return str(error)
+        return error
     if checked and (found := _difference(pattern, automaton)) is not None:
         text, ours, theirs = found
         warn_user(
             f"the pattern {pattern:.200} is left to `regex`, which splits {text!r} into {theirs!r:.200} where its "
             f"documented meaning is {ours!r:.200}",
         )
-        return f"a difference from `regex`, on {text!r}"
+        return _Difference(f"a difference from `regex`, on {text!r}")
     return automaton
+
+
+def level_of(pattern: str) -> Level:
+    """The automaton of a custom regex, or the certain boundaries of one that has none, compared with `regex`.
+
+    Where nothing is known of these, there are none.
+    """
+    found = _automaton_or_why_not(pattern, checked=True)
+    if isinstance(found, Automaton):
+        return found
+    return no_boundaries() if isinstance(found, _Difference) else _checked_boundaries(pattern)
+
+
+@functools.cache
+def _checked_boundaries(pattern: str) -> RegexBoundaries:
+    """See `level_of`."""
+    try:
+        boundaries = regex_boundaries(parse(pattern))
+    except Unsupported:
+        return no_boundaries()
+    splitter = RegexSplitter(pattern)
+    for text in _random_texts(boundaries):
+        classes = boundaries.classes_of(text)
+        cuts = 1 + np.flatnonzero(boundaries.pairs[classes[:-1], classes[1:]])
+        pieces = [text[start:end] for start, end in pairwise([0, *cuts.tolist(), len(text)])]
+        try:
+            if splitter.split(text) != [part for piece in pieces for part in splitter.split(piece)]:
+                return no_boundaries()
+        except ValueError:  # `regex` would take too long, as texts may make it do
+            break
+    return boundaries
 
 
 def _difference(pattern: str, automaton: Automaton) -> tuple[str, list[str], list[str]] | None:
     """A random string that an automaton splits otherwise than `regex`, and what both make of it; None for none."""
-    chance = random.Random(0)
     splitter = RegexSplitter(pattern)
-    found: list[list[str]] = [[] for _ in range(automaton.n_classes)]
-    for first, end, of_class in automaton.ranges():
-        if len(found[of_class]) < 8:
-            found[of_class] += [chr(first), chr(end - 1)]
-    # Letters in the other case, too: where case is ignored, `regex` may err.
-    characters = dict.fromkeys("".join(map("".join, found)))
-    characters |= dict.fromkeys(swapped for each in [*characters] if len(swapped := each.swapcase()) == 1)
-    samples: list[list[str]] = [[] for _ in range(automaton.n_classes)]
-    for each, of_class in zip(characters, automaton.classes_of("".join(characters)).tolist(), strict=True):
-        samples[of_class].append(each)
-    deadline = time.monotonic() + _CHECK_SECONDS
-    for _ in range(_N_CHECKED):
-        if time.monotonic() > deadline:
-            return None
-        some = chance.sample(samples, min(len(samples), 4))
-        text = "".join(chance.choice(chance.choice(some)) for _ in range(chance.randint(1, 10)))
+    for text in _random_texts(automaton):
         ours = split(automaton, text)
         try:
             theirs = splitter.split(text)
@@ -68,3 +94,24 @@ def _difference(pattern: str, automaton: Automaton) -> tuple[str, list[str], lis
         if ours != theirs:
             return text, ours, theirs
     return None
+
+
+def _random_texts(classes: Partition) -> Iterator[str]:
+    """Short texts of some classes of characters each, as many as there is time for: the same ones for the same classes."""
+    chance = random.Random(0)
+    found: list[list[str]] = [[] for _ in range(classes.n_classes)]
+    for first, end, of_class in classes.ranges():
+        if len(found[of_class]) < 8:
+            found[of_class] += [chr(first), chr(end - 1)]
+    # Letters in the other case, too: where case is ignored, `regex` may err.
+    characters = dict.fromkeys("".join(map("".join, found)))
+    characters |= dict.fromkeys(swapped for each in [*characters] if len(swapped := each.swapcase()) == 1)
+    samples: list[list[str]] = [[] for _ in range(classes.n_classes)]
+    for each, of_class in zip(characters, classes.classes_of("".join(characters)).tolist(), strict=True):
+        samples[of_class].append(each)
+    deadline = time.monotonic() + _CHECK_SECONDS
+    for _ in range(_N_CHECKED):
+        if time.monotonic() > deadline:
+            return
+        some = chance.sample(samples, min(len(samples), 4))
+        yield "".join(chance.choice(chance.choice(some)) for _ in range(chance.randint(1, 10)))

@@ -1,4 +1,4 @@
-"""The automata of a pattern, which split in turn, over common classes of characters; their certain boundaries together."""
+"""The levels of a pattern, which split in turn, over common classes of characters; their certain boundaries together."""
 
 from __future__ import annotations
 
@@ -13,18 +13,26 @@ from .automaton import Automaton, row_numbers
 from .boundaries import Relation, certain_pairs, certain_triples, transparent_pairs
 from .code_points import N_CODE_POINTS, Edges, Partition, membership
 from .pattern_parser import Unsupported
+from .regex_boundaries import RegexBoundaries
+
+Level = Automaton | RegexBoundaries
 
 
 @dataclass(frozen=True, eq=False)
 class Levels(Partition):
-    """Automata that split in turn, over classes that all of them respect.
+    """Levels that split in turn, over classes that all of them respect.
 
-    automata : one a level
-    class_at : int64[n_levels, n_classes]    the class of each class in each automaton
+    levels   : the automaton of each, or only the boundaries of a regex that has none
+    class_at : int64[n_levels, n_classes]    the class of each class in each level
     """
 
-    automata: Sequence[Automaton]
+    levels: Sequence[Level]
     class_at: NDArray[np.int64]
+
+    @property
+    def automata(self) -> list[Automaton]:
+        """The automaton of each level, where all have one."""
+        return [level for level in self.levels if isinstance(level, Automaton)]
 
     def certain(self, relation_of: str) -> Relation:
         """Certain boundaries of all levels together, of "pairs" or "triples" of classes.
@@ -36,25 +44,39 @@ class Levels(Partition):
         found = np.zeros((self.n_classes,) * n_indices, dtype=bool)
         passes = np.ones((self.n_classes,) * 2, dtype=bool)
         one_part = passes.copy()  # whether the levels before leave two adjacent characters in one part
-        for automaton, class_at in zip(self.automata, self.class_at, strict=True):
-            relation = certain_pairs(automaton) if relation_of == "pairs" else certain_triples(automaton)
+        for level, class_at in zip(self.levels, self.class_at, strict=True):
+            relation = _pairs(level) if relation_of == "pairs" else _triples(level)
             lifted = relation[np.ix_(*[class_at] * n_indices)]
             found |= lifted & (passes if n_indices == 2 else passes[:, :, None] & one_part)
             pairs = np.ix_(class_at, class_at)
-            transparent = transparent_pairs(automaton)[pairs]
-            passes &= certain_pairs(automaton)[pairs] | transparent
+            transparent = _transparent(level)[pairs]
+            passes &= _pairs(level)[pairs] | transparent
             one_part &= transparent
         return found
 
 
-def join_levels(automata: Sequence[Automaton], also: Sequence[Edges] = ()) -> Levels:
-    """Automata over common classes, which also respect some more sets. Raises Unsupported for too many classes."""
-    edges = np.unique(np.concatenate([*(automaton.edges for automaton in automata), *map(np.array, also)]))
+def _pairs(level: Level) -> Relation:
+    return level.pairs if isinstance(level, RegexBoundaries) else certain_pairs(level)
+
+
+def _triples(level: Level) -> Relation:
+    if isinstance(level, RegexBoundaries):
+        return np.repeat(level.pairs[:, :, None], level.n_classes, axis=2)
+    return certain_triples(level)
+
+
+def _transparent(level: Level) -> Relation:
+    return np.zeros_like(level.pairs) if isinstance(level, RegexBoundaries) else transparent_pairs(level)
+
+
+def join_levels(levels: Sequence[Level], also: Sequence[Edges] = ()) -> Levels:
+    """Levels over common classes, which also respect some more sets. Raises Unsupported for too many classes."""
+    edges = np.unique(np.concatenate([*(level.edges for level in levels), *map(np.array, also)]))
     edges = edges[edges < N_CODE_POINTS].astype(np.int64)
-    rows = [automaton.classes_at(edges) for automaton in automata] + [membership(each, edges) for each in also]
+    rows = [level.classes_at(edges) for level in levels] + [membership(each, edges) for each in also]
     classes = np.stack(rows).astype(np.int64)
     class_of_edge = row_numbers(classes.T)
     _, firsts = np.unique(class_of_edge, return_index=True)
     if len(firsts) > MOST_CLASSES:
         raise Unsupported(f"more than {MOST_CLASSES} classes of characters ({len(firsts)})")
-    return Levels(edges, class_of_edge, automata, classes[: len(automata), firsts])
+    return Levels(edges, class_of_edge, levels, classes[: len(levels), firsts])

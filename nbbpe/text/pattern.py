@@ -1,8 +1,8 @@
 """Split patterns: regexes that define pretokens, named or custom.
 
 A regex of the syntax that text/pattern_parser.py reads becomes an automaton, from which everything that kernels need is
-derived: where the certain boundaries of a text are, and how a piece is split into pretokens. Any other regex is left to
-`regex`, which reads all of the text.
+derived: where the certain boundaries of a text are, and how a piece is split into pretokens. By any other regex, `regex`
+splits: each distinct piece, where certain boundaries can be derived, or else all of the text.
 """
 
 from __future__ import annotations
@@ -93,12 +93,12 @@ class Pattern:
     @property
     def is_compiled(self) -> bool:
         """Whether kernels split by it; else `regex` does, for the reason in `not_compiled`."""
-        return self.tables is not None
+        return not self.not_compiled
 
     @property
     def not_compiled(self) -> str:
         """Why `regex` must split by this pattern; empty where kernels do."""
-        return self._tables if isinstance(self._tables, str) else ""
+        return self._tables[1]
 
     @lazy
     def takes_all(self) -> bool:
@@ -109,19 +109,20 @@ class Pattern:
 
     @property
     def tables(self) -> PatternTables | None:
-        """Its tables for kernels, uint64[*] (see kernels/pieces/pattern_tables.py); None if `regex` splits."""
-        return None if isinstance(self._tables, str) else self._tables
+        """Its tables for kernels, uint64[*] (see kernels/pieces/pattern_tables.py): of a pattern that is not compiled those
+        that find pieces, or None if `regex` splits all of the text."""
+        return self._tables[0]
 
     @lazy
-    def _tables(self) -> PatternTables | str:
-        """The tables, or why there are none."""
+    def _tables(self) -> tuple[PatternTables | None, str]:
+        """The tables, and why it is not compiled, or ""."""
         if self.regex is None:
-            return "no pattern: a document is one pretoken"
+            return None, "no pattern: a document is one pretoken"
         from .stored_tables import store_pattern_tables, stored_pattern_tables
 
         # Those of custom patterns are not stored, as there may be any number of them.
         if self.name is not None and (stored := stored_pattern_tables(self.regexes)) is not None:
-            return stored
+            return stored, ""
         from .code_points import read_off
         from .pattern_parser import Unsupported
         from .pattern_tables import new_pattern_tables
@@ -129,10 +130,21 @@ class Pattern:
         try:
             tables = new_pattern_tables(self.automata, read_off(r"[\p{Lo}\p{Lm}]"))
         except Unsupported as error:
-            return str(error)
+            return self._boundary_tables(), str(error)
         if self.name is not None:
             store_pattern_tables(self.regexes, tables)
-        return tables
+        return tables, ""
+
+    def _boundary_tables(self) -> PatternTables | None:
+        """The tables by which pieces are found for `regex`, if there are any."""
+        from .checked_automaton import level_of
+        from .pattern_parser import Unsupported
+        from .pattern_tables import boundary_tables
+
+        try:
+            return boundary_tables([level_of(each) for each in self.regexes])
+        except Unsupported:
+            return None
 
     @lazy
     def automata(self) -> list[Automaton]:

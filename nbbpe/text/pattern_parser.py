@@ -1,7 +1,9 @@
 """The part of the syntax of `regex` that split patterns use, read into a tree.
 
 Syntax that a tree cannot express exactly is refused by name (`Unsupported`), and such a pattern is left to `regex` itself.
-The tree has sets of code points, one after another, choices, repeats, and a look at the one character that follows.
+The tree has sets of code points, one after another, choices, repeats, and assertions about what is before or after a place.
+An automaton decides those about the one character that follows; the others only say where boundaries cannot be (see
+regex_boundaries.py).
 """
 
 from __future__ import annotations
@@ -79,15 +81,36 @@ class End:
     or_newline: bool
 
 
-Node = Characters | Concatenation | Choice | Repeat | LookAhead | End
+@dataclass(frozen=True)
+class LookBehind:
+    """Whether the character before is one of `members`; with `or_start`, also the start of the text.
+
+    syntax : what it is written as, for messages
+    """
+
+    members: Edges
+    or_start: bool
+    syntax: str
+
+
+@dataclass(frozen=True)
+class LongLookAhead:
+    """Whether a part matches from here on, or (which need not be known here) whether it does not."""
+
+    part: Node
+
+
+Node = Characters | Concatenation | Choice | Repeat | LookAhead | End | LookBehind | LongLookAhead
 
 
 @dataclass(frozen=True)
 class _Flags:
-    """How what follows is read: case ignored, a dot for newlines too, sets with operations (regex's version 1)."""
+    """How what follows is read: case ignored, a dot for newlines too, ^ and $ at each line, sets with operations (regex's
+    version 1)."""
 
     ignore_case: bool = False
     dot_all: bool = False
+    multi_line: bool = False
     version_1: bool = False
 
 
@@ -148,8 +171,8 @@ class _Parser:
 
     def _repeated(self, part: Node) -> Node:
         while found := self._takes_match(r"[*+?]|\{(?!,?\})(\d*)(?:(,)(\d*))?\}"):
-            if isinstance(part, LookAhead | End):
-                raise Unsupported(f"a repeated look-ahead or end ({found[0]!r})")
+            if isinstance(part, LookAhead | End | LookBehind | LongLookAhead):
+                raise Unsupported(f"a repeated look-around or end ({found[0]!r})")
             least, most = {"*": (0, NO_LIMIT), "+": (1, NO_LIMIT), "?": (0, 1)}.get(found[0], (-1, -1))
             if least < 0:
                 least = int(found[1] or 0)
@@ -171,9 +194,9 @@ class _Parser:
         if character == ".":
             return Characters(EVERYTHING if flags.dot_all else complement(_NEWLINE))
         if character == "$":
-            return End(or_newline=True)
+            return LookAhead(_NEWLINE, or_end=True) if flags.multi_line else End(or_newline=True)
         if character == "^":
-            raise Unsupported("the beginning of the text (^)")
+            return LookBehind(_NEWLINE if flags.multi_line else (), True, "the beginning of the text (^)")
         if character == "\\":
             return self._escape(flags)
         if character in "*+?":
@@ -189,11 +212,15 @@ class _Parser:
                 return self._look_ahead(flags, negative=False)
             elif self._takes("!"):
                 return self._look_ahead(flags, negative=True)
+            elif found := self._takes_match("<[=!]"):
+                return self._look_behind(flags, found[0])
+            elif self._takes_match(r"#[^)]*\)"):
+                return Concatenation(())
             elif self._takes(">"):
                 inner = self._closed(self.choice(flags))
                 return Repeat(inner, 1, 1, "possessive")
             elif not self._takes_match(r"P?<[A-Za-z_]\w*>"):
-                known = {"<": "a look-behind", "#": "a comment", "P": "a named reference", "(": "a condition"}
+                known = {"P": "a named reference", "(": "a condition"}
                 known |= dict.fromkeys("R&+-0123456789", "a call of a group")
                 what = known.get(self.rest[:1], "a group")
                 raise Unsupported(f"{what} ((?{self.rest[:6]}...)")
@@ -210,14 +237,28 @@ class _Parser:
         inner = self._closed(self.choice(flags))
         seen = _one_character(inner)
         if seen is None:
-            raise Unsupported("a look-ahead at more than one character")
+            return LongLookAhead(inner)
         members, end = seen
         return LookAhead(complement(members), not end) if negative else LookAhead(members, end)
+
+    def _look_behind(self, flags: _Flags, sign: str) -> Node:
+        syntax = f"a look-behind ((?{sign}{self.rest[:4]}...)"
+        inner = self._closed(self.choice(flags))
+        if not isinstance(inner, Characters):
+            raise Unsupported(syntax)
+        negative = sign == "<!"
+        return LookBehind(complement(inner.members) if negative else inner.members, negative, syntax)
 
     def _escape(self, flags: _Flags) -> Node:
         """The syntax after a backslash, outside a set."""
         if self._takes("Z") or self._takes("z"):
             return End(or_newline=False)
+        if self._takes("A"):
+            return LookBehind((), True, r"\A")
+        if self._takes("b"):
+            return _word_edge(r"\b")
+        if self._takes("B"):
+            return _word_edge(r"\B")
         return Characters(self._escaped(flags, in_set=False))
 
     def _escaped(self, flags: _Flags, in_set: bool) -> Edges:
@@ -273,7 +314,7 @@ class _Parser:
 
 
 def _with_flags(flags: _Flags, on: str, off: str = "") -> _Flags:
-    names = {"i": "ignore_case", "s": "dot_all"}
+    names = {"i": "ignore_case", "s": "dot_all", "m": "multi_line"}
     changed = vars(flags).copy()
     letters = on.replace("V1", "1").replace("V0", "0").replace("u", "")
     for letter, is_on in [*((each, True) for each in letters), *((each, False) for each in off)]:
@@ -292,6 +333,18 @@ def _literal(character: str, flags: _Flags) -> Edges:
     if flags.ignore_case:
         return in_any_case(character)
     return from_ranges([(ord(character), ord(character))])
+
+
+def _word_edge(syntax: str) -> Node:
+    """Whether one of the two characters around a place is of a word and the other is not (\\b), or else (\\B)."""
+    word = read_off(r"\w")
+    other = complement(word)
+    before_word, before_other = LookAhead(word, False), LookAhead(other, True)
+    after_word, after_other = LookBehind(word, False, syntax), LookBehind(other, True, syntax)
+    pairs = [(after_word, before_other), (after_other, before_word)]
+    if syntax == r"\B":
+        pairs = [(after_word, before_word), (after_other, before_other)]
+    return Choice(tuple(map(Concatenation, pairs)))
 
 
 def _one_character(node: Node) -> tuple[Edges, bool] | None:

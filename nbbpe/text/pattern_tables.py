@@ -18,7 +18,7 @@ from .ascii_words import AsciiWords, ascii_words
 from .automaton import DEAD, START, UNDECODABLE, Automaton, reached
 from .boundaries import Relation, can_fail, states_after
 from .code_points import Edges
-from .levels import Levels, join_levels
+from .levels import Level, Levels, join_levels
 from .pattern_parser import Unsupported
 from .seams import seam_classes
 
@@ -62,14 +62,11 @@ def _tables_of(automata: Sequence[Automaton], caseless: Edges) -> NDArray[np.uin
         levels = join_levels(automata, [caseless])
     except Unsupported:
         levels, caseless = join_levels(automata), ()
-    n_states = 1 + sum(automaton.n_states - 1 for automaton in automata)
-    classes = levels.classes()
-    page_of, pages = _pages(classes)
-    moves_at = layout.FIXED_BYTES
-    pages_at = moves_at + layout.MOVE_BYTES * _N_BITS * n_states
-    tables = zeros(-(-(pages_at + len(pages)) // 64) * 8)
+    tables = _tables_of_boundaries(levels, 1 + sum(automaton.n_states - 1 for automaton in automata))
     data = tables.view(np.uint8)
     numbers = data[:256].view(np.int64)
+    n_states = int(numbers[layout.N_STATES])
+    moves_at, pages_at = numbers[[layout.MOVES_AT, layout.PAGES_AT]].tolist()
 
     moves = np.zeros((_N_BITS, n_states, 2), dtype=np.uint16)
     base = 0
@@ -89,9 +86,30 @@ def _tables_of(automata: Sequence[Automaton], caseless: Edges) -> NDArray[np.uin
         numbers[layout.MEMO] |= needs_memo(automaton)
         base += automaton.n_states - 1
     data[moves_at:pages_at] = moves.reshape(-1).view(np.uint8)
+    numbers[layout.N_LEVELS] = len(automata)
+
+    letters, harm, keep = seam_classes(levels, caseless)
+    numbers[layout.SEAM_LETTERS], numbers[layout.SEAM_HARM], numbers[layout.SEAM_KEEP] = map(_bits, (letters, harm, keep))
+    numbers[layout.PLAIN_WORDS] = has_plain_words(levels)
+    words = words_of_last(levels)
+    if words is not None:
+        numbers[layout.WORD_LEAST], numbers[layout.WORD_CAPITALS] = words.least, -1 if words.any_case else 1
+        numbers[layout.WORD_LEADS], numbers[layout.WORD_ENDS] = _bits(words.leads), _bits(words.ends)
+    numbers[layout.STABLE] = has_stable_pretokens(automata)
+    return tables
+
+
+def _tables_of_boundaries(levels: Levels, n_states: int) -> NDArray[np.uint64]:
+    """The tables by which boundaries are found, with room for the moves of some states; a multiple of 64 bytes."""
+    classes = levels.classes()
+    page_of, pages = _pages(classes)
+    moves_at = layout.FIXED_BYTES
+    pages_at = moves_at + layout.MOVE_BYTES * _N_BITS * n_states
+    tables = zeros(-(-(pages_at + len(pages)) // 64) * 8)
+    data = tables.view(np.uint8)
+    numbers = data[:256].view(np.int64)
     data[pages_at : pages_at + len(pages)] = pages
-    numbers[layout.N_LEVELS], numbers[layout.N_STATES] = len(automata), n_states
-    numbers[layout.MOVES_AT], numbers[layout.PAGES_AT] = moves_at, pages_at
+    numbers[layout.N_STATES], numbers[layout.MOVES_AT], numbers[layout.PAGES_AT] = n_states, moves_at, pages_at
     data[layout.PAGE_OF : layout.FIXED_BYTES] = page_of.view(np.uint8)
 
     numbers[layout.N_CLASSES] = levels.n_classes
@@ -104,14 +122,23 @@ def _tables_of(automata: Sequence[Automaton], caseless: Edges) -> NDArray[np.uin
     data[layout.LOW_CLASSES : layout.PAGE_OF] = classes[:0x10000]
     data[layout.ASCII_CLASSES : layout.CLASS_RULES] = classes[:128]
     _put_rules(levels, classes[:128], data, numbers)
-    letters, harm, keep = seam_classes(levels, caseless)
-    numbers[layout.SEAM_LETTERS], numbers[layout.SEAM_HARM], numbers[layout.SEAM_KEEP] = map(_bits, (letters, harm, keep))
-    numbers[layout.PLAIN_WORDS] = has_plain_words(levels)
-    words = words_of_last(levels)
-    if words is not None:
-        numbers[layout.WORD_LEAST], numbers[layout.WORD_CAPITALS] = words.least, -1 if words.any_case else 1
-        numbers[layout.WORD_LEADS], numbers[layout.WORD_ENDS] = _bits(words.leads), _bits(words.ends)
-    numbers[layout.STABLE] = has_stable_pretokens(automata)
+    return tables
+
+
+def boundary_tables(levels: Sequence[Level]) -> layout.PatternTables | None:
+    """The tables of levels that split in turn, not all of which have an automaton: for pieces, which `regex` splits.
+
+    None if no boundary is between a word of ASCII and a space, so that pieces would be long, and a cache of no use. Raises
+    Unsupported for too many classes.
+    """
+    joined = join_levels(levels)
+    letters, space = joined.classes_of(string.ascii_letters), joined.classes_of(" ")
+    pairs = joined.certain("pairs")
+    if not (pairs[letters, space].all() or pairs[space, letters].all()):
+        return None
+    tables = _tables_of_boundaries(joined, n_states=1)
+    tables.view(np.int64)[layout.BY_REGEX] = True
+    tables.flags.writeable = False
     return tables
 
 

@@ -1,0 +1,233 @@
+"""Certain boundaries of a regex that has no automaton: `regex` then splits each distinct piece, and not all of the text.
+
+They are derived from what a backtracking engine can ask about a place of the text: whether the character after it is in a
+set, and whether an assertion holds there (a look-ahead, a look-behind, `$`). Let a text be uv, where u ends with a
+character of class a and v begins with one of class b. There is a certain boundary between a and b if
+
+1. whatever a run that starts in u can ask at the place has the same answer in u alone: no set has b, as none has the end,
+   and look-aheads say the same of b and of the end;
+2. whatever a run that starts at the place can ask about the character before has the same answer at the start of v;
+3. and not both a and b can be left between two matches.
+
+*Sound.* An engine goes by these answers alone, whatever it prefers: greedy, lazy, possessive or atomic. So by 1, every run
+that starts in u does the same, and finds the same, as in u alone, and by 2 those that start in v do so. By 3, no stretch
+between matches goes over the place. *Not necessary.* Whether a run comes to a question at all is not examined, nor what it
+does with the answer, unless nothing can follow from it. The boundaries of an automaton are exact, see boundaries.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .automaton import MOST_PLACES, NEWLINE, Symbols, can_be_empty, reached, row_numbers
+from .code_points import Edges, Partition, union
+from .pattern_parser import (
+    Characters,
+    Choice,
+    Concatenation,
+    End,
+    LongLookAhead,
+    LookAhead,
+    LookBehind,
+    Node,
+    Repeat,
+    Unsupported,
+)
+
+_NEWLINE: Edges = (NEWLINE, NEWLINE + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class RegexBoundaries(Partition):
+    """The certain boundaries of a regex that `regex` splits by, over as few classes as they need.
+
+    pairs : bool[n_classes, n_classes]    whether there is a certain boundary between two classes
+    """
+
+    pairs: NDArray[np.bool_]
+
+
+def no_boundaries() -> RegexBoundaries:
+    """Of a regex of which nothing is known: all characters are of one class."""
+    return RegexBoundaries(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros((1, 1), dtype=bool))
+
+
+def regex_boundaries(tree: Node) -> RegexBoundaries:
+    """The certain boundaries of a regex, from its tree.
+
+    Raises Unsupported for a regex that can match the empty text, after which `regex` goes on in ways of its own, and for
+    one that is too large.
+    """
+    if can_be_empty(tree):
+        raise Unsupported("what matches the empty text")
+    places = _Places()
+    try:
+        start = places.add(tree, places.found)
+        symbols = Symbols.of([*places.sets, _alone(tree), _NEWLINE])
+    except RecursionError:
+        raise Unsupported("groups nested too deeply") from None
+    *in_sets, never_left, is_newline = symbols.in_set
+    questions = _Questions(places.of, np.array(in_sets))
+    uncertain = questions.about_next() | questions.about_previous(start)
+    if places.has_dollar:
+        # Before a newline that ends u, `$` holds, and does not where v follows.
+        uncertain[is_newline] = True
+    pairs = ~uncertain & (never_left[:, None] | never_left)
+    # Classes with the same boundaries are one.
+    kind = row_numbers(np.concatenate([pairs, pairs.T], axis=1))
+    class_of_edge = row_numbers(kind[symbols.class_of_edge])
+    _, firsts = np.unique(class_of_edge, return_index=True)
+    members = symbols.class_of_edge[firsts]  # a class for each new one
+    return RegexBoundaries(symbols.edges, class_of_edge, pairs[np.ix_(members, members)])
+
+
+_TAKE, _FORK, _AHEAD, _BEHIND, _END, _FOUND = range(6)
+_Place = tuple[int, int, bool, tuple[int, ...]]  # kind, a set, what it says of the end or start of the text, what follows
+
+
+class _Places:
+    """The places of a regex as in automaton.py, but a repeat takes its part any number of times, so that there are few; no
+    branch is preferred; and a place may ask what is before it. To match a look-ahead is to come to `found`, too.
+
+    has_dollar : whether some place asks for the last newline of the text
+    """
+
+    def __init__(self) -> None:
+        self.of: list[_Place] = []
+        self.sets: dict[Edges, int] = {}
+        self.has_dollar = False
+        self.found = self._new(_FOUND)
+
+    def _new(self, kind: int, following: Iterable[int] = (), members: Edges = (), or_edge: bool = False) -> int:
+        if len(self.of) >= MOST_PLACES:
+            raise Unsupported(f"a regex of more than {MOST_PLACES:,} places")
+        self.of.append((kind, self.sets.setdefault(members, len(self.sets)), or_edge, tuple(following)))
+        return len(self.of) - 1
+
+    def add(self, node: Node, following: int) -> int:
+        """The place where a node begins that is followed by another place."""
+        if isinstance(node, Characters):
+            return self._new(_TAKE, [following], node.members)
+        if isinstance(node, Concatenation):
+            for each in reversed(node.parts):
+                following = self.add(each, following)
+            return following
+        if isinstance(node, Choice):
+            return self._new(_FORK, [self.add(option, following) for option in node.options])
+        if isinstance(node, LookAhead):
+            return self._new(_AHEAD, [following], node.members, node.or_end)
+        if isinstance(node, LookBehind):
+            return self._new(_BEHIND, [following], node.members, node.or_start)
+        if isinstance(node, LongLookAhead):
+            return self._new(_FORK, [self.add(node.part, self.found), following])
+        if isinstance(node, End):
+            self.has_dollar |= node.or_newline
+            return self._new(_END, [following], or_edge=True)
+        if node.most == 0:
+            return following
+        if node.most == 1:
+            part = self.add(node.part, following)
+            return part if node.least == 1 else self._new(_FORK, [part, following])
+        again = self._new(_FORK)
+        part = self.add(node.part, again)
+        self.of[again] = (*self.of[again][:3], (part, following))
+        return again if node.least == 0 else part
+
+
+class _Questions:
+    """What is asked at the place between two characters, by places of a regex and classes.
+
+    in_set   : bool[n_sets, n_classes]
+    _goes_on : bool[n_places, n_classes]    whether a place takes the next character, or has found something without it
+    """
+
+    def __init__(self, places: list[_Place], in_set: NDArray[np.bool_]) -> None:
+        self._places = places
+        self._in_set = in_set
+        self._goes_on = np.zeros((len(places), in_set.shape[1]), dtype=bool)
+        for place, (kind, which, *_) in enumerate(places):
+            self._goes_on[place] = kind == _FOUND or (kind == _TAKE and in_set[which])
+
+    def _at(self, place: int) -> list[int]:
+        """The places that a run is at when it is at one of them, without another character."""
+        return list(reached([place], lambda each: () if self._places[each][0] == _TAKE else self._places[each][3]))
+
+    def _matters(self, place: int) -> NDArray[np.bool_]:
+        """Whether an answer that leads to a place can make a difference, bool[n_classes]: by the next character."""
+        return np.asarray(self._goes_on[self._at(self._places[place][3][0])].any(axis=0))
+
+    def _differs(self, place: int) -> NDArray[np.bool_]:
+        """Whether what is asked at one place has another answer before a character than at the end, bool[n_classes]."""
+        kind, which, or_edge, _ = self._places[place]
+        if kind == _TAKE:
+            return self._in_set[which]
+        if kind in (_AHEAD, _END):
+            return (self._in_set[which] != or_edge) & self._matters(place)
+        return np.zeros(self._in_set.shape[1], dtype=bool)
+
+    def about_next(self) -> NDArray[np.bool_]:
+        """Whether a run that has taken a character of one class can tell one of another class after it from the end of the
+        text, bool[n_classes, n_classes]."""
+        differs = np.array([self._differs(place) for place in range(len(self._places))])
+        found = np.zeros((self._in_set.shape[1],) * 2, dtype=bool)
+        after: dict[int, NDArray[np.bool_]] = {}  # the characters after which a run comes to a place
+        for kind, which, _, following in self._places:
+            if kind == _TAKE:
+                after[following[0]] = after.get(following[0], False) | self._in_set[which]
+        for place, members in after.items():
+            found |= members[:, None] & differs[self._at(place)].any(axis=0)
+        return found
+
+    def about_previous(self, start: int) -> NDArray[np.bool_]:
+        """Whether a run that starts before a character of the second class can tell one of the first class before it from
+        the start of the text, bool[n_classes, n_classes]."""
+        found = np.zeros((self._in_set.shape[1],) * 2, dtype=bool)
+        for place in self._at(start):
+            kind, which, or_edge, _ = self._places[place]
+            if kind == _BEHIND:
+                found |= (self._in_set[which] != or_edge)[:, None] & self._matters(place)
+        return found
+
+
+def _alone(node: Node) -> Edges:
+    """Characters each of which is a match of a node, if perhaps not the only one, whatever is around it.
+
+    So no such character is left between two matches: an engine that may go back finds a match. After a part that does not
+    give back what it has taken, it need not go back, if nothing but what can be empty follows.
+    """
+    if isinstance(node, Characters):
+        return node.members
+    if isinstance(node, Choice):
+        return union(map(_alone, node.options))
+    if isinstance(node, Repeat):
+        return _alone(node.part) if node.least <= 1 and node.most != 0 else ()
+    if isinstance(node, Concatenation):
+        parts = node.parts
+        return union(
+            _alone(part)
+            for i, part in enumerate(parts)
+            if all(_skips(each) and _gives_back(each) for each in parts[:i]) and all(map(_skips, parts[i + 1 :]))
+        )
+    return ()
+
+
+def _skips(node: Node) -> bool:
+    """Whether a node can match the empty text everywhere."""
+    if isinstance(node, Concatenation):
+        return all(map(_skips, node.parts))
+    if isinstance(node, Choice):
+        return any(map(_skips, node.options))
+    return isinstance(node, Repeat) and (node.least == 0 or _skips(node.part))
+
+
+def _gives_back(node: Node) -> bool:
+    """Whether a node has no possessive or atomic part."""
+    if isinstance(node, Concatenation):
+        return all(map(_gives_back, node.parts))
+    if isinstance(node, Choice):
+        return all(map(_gives_back, node.options))
+    return not isinstance(node, Repeat) or (node.mode != "possessive" and _gives_back(node.part))

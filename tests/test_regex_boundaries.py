@@ -1,0 +1,199 @@
+"""Certain boundaries of regexes that have no automaton: sound, and as good as those of an automaton where there is one."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import naive
+import numpy as np
+import pytest
+import regex
+from automata import PATTERNS, automaton_of
+from effort import examples
+from real_patterns import LEFT_TO_REGEX, WITHOUT_PIECES
+
+import nbbpe
+from nbbpe.counting import counters
+from nbbpe.encoding import regex_encoder
+from nbbpe.text.boundaries import certain_pairs
+from nbbpe.text.checked_automaton import level_of
+from nbbpe.text.pattern import NAMED, get_pattern
+from nbbpe.text.pattern_parser import Unsupported, parse
+from nbbpe.text.regex_boundaries import regex_boundaries
+from nbbpe.text.regex_splitter import RegexSplitter
+
+GPT2 = NAMED["gpt2"].regex
+AFTER_LETTER = r"(?<=\p{L})" + GPT2  # 's and the like
+# What has no automaton, of every kind, with pairs of characters between which there is a certain boundary, and others.
+CASES = {
+    r"\b\w+\b|\W+": (["a ", " a", "a."], ["ab", "  "]),
+    r"\b\w+\b|(?s:.)": (["a ", " a", "  "], ["ab"]),
+    r"\w+\B|(?s:.)": (["a ", " a", "  "], ["ab"]),
+    r"\w+\b\W|(?s:.)": ([" a", "  "], ["ab", "a "]),
+    r"^a|a|b": (["ab"], ["ba", "xc"]),  # x and c are left between matches
+    r"^a|(?s:.)": (["ab", " b"], []),
+    r"^ab?|(?s:.)": (["bb", " b"], ["ba", " a", "ab"]),
+    r"\Aab|(?s:.)": (["bb", " b"], ["ba", " a", "ab"]),
+    r"(?m)^ab|(?s:.)": (["bb", "\na"], ["ba", " a", "ab"]),
+    r"(?m)ab$|(?s:.)": (["b\n", "aa", "ca"], ["ab", "bb"]),
+    r"ab$|(?s:.)": (["aa", "cb"], ["bb", "b\n", "ab", "\nb"]),
+    r"ab\Z|(?s:.)": (["aa", "cb", "\nb"], ["bb", "b\n", "ab"]),
+    r"(?<=x)ab|(?s:.)": (["xb", "ba"], ["xa", "ab"]),
+    r"(?<!x)a+|(?s:.)": (["xb", "ba"], ["xa", "aa"]),
+    r"a(?!bc)|(?s:.)": (["cb", "a ", "bb"], ["ab", "bc"]),
+    r"a(?=b*c)a?|(?s:.)": (["cb", "ca", "c "], ["ab", "ac", "bb", "bc"]),
+    r"(?>ab|a)c|(?s:.)": (["ca", "cb", "ba"], ["ab", "ac", "bc"]),
+    r"(?:ab)++|(?s:.)": (["bb", "a "], ["ab", "ba"]),
+    r"(?:a*b?)*c|(?s:.)": (["ca", "cb", "a "], ["aa", "ab", "bc", "ac"]),
+    r"(?>a+)a|(?s:.)": (["ab", "ba"], ["aa"]),
+    r"(?>a+)a|b": (["cb"], ["ac", "ca"]),  # no a is in a match
+    r"(?:ab|a)?+a|b": (["cb"], ["ca"]),
+    AFTER_LETTER: (["a ", "a1", "1a", "'a"], ["a'", " a", "  ", "ab"]),
+    r"\d{1,3}(?=(?:\d{3})*\b)|\p{L}+|\s+|.": (["a ", " a", "1 ", "a1"], ["11", "ab"]),
+}
+ONE_PIECE = [r"^a|a|b", r"(?:ab|a)?+a|b", r"(?>a+)a|b"]  # of these, as no space is in a match
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("pattern", CASES)
+def test_boundaries_are_where_they_are_certain_and_nowhere_else(pattern):
+    boundaries = regex_boundaries(parse(pattern))
+    certain, uncertain = CASES[pattern]
+    for pair in certain + uncertain:
+        before, after = boundaries.classes_of(pair).tolist()
+        assert boundaries.pairs[before, after] == (pair in certain), pair
+    rng = random.Random(pattern)
+    for _ in range(examples(300, 20_000)):
+        assert_cut_alike("".join(rng.choices("aab \nx1c'", k=rng.randrange(1, 9))), pattern, boundaries)
+
+
+def assert_cut_alike(text: str, pattern: str, boundaries) -> None:
+    """At each boundary, both sides split alone as they do in the text, and so do all pieces."""
+    split = naive_split(pattern)
+    classes = boundaries.classes_of(text)
+    cuts = (1 + np.flatnonzero(boundaries.pairs[classes[:-1], classes[1:]])).tolist()
+    whole = split(text)
+    for cut in cuts:
+        assert split(text[:cut]) + split(text[cut:]) == whole, (pattern, text, cut)
+    pieces = [text[start:end] for start, end in itertools.pairwise([0, *cuts, len(text)])]
+    assert [part for piece in pieces for part in split(piece)] == whole, (pattern, text)
+
+
+def naive_split(pattern: str):
+    compiled = regex.compile(pattern)
+    return lambda text: naive.split(text.encode(), compiled) if text else []
+
+
+@pytest.mark.parametrize("regexes", [each for each in PATTERNS.values() if len(each) == 1], ids=lambda each: each[0][:20])
+def test_no_boundary_is_claimed_that_an_automaton_does_not_prove(regexes):
+    """Those of an automaton are all that there are."""
+    boundaries, automaton = regex_boundaries(parse(regexes[0])), automaton_of(regexes[0])
+    edges = np.union1d(boundaries.edges, automaton.edges)
+    exact = certain_pairs(automaton)
+    pairs = np.unique(np.stack([boundaries.classes_at(edges), automaton.classes_at(edges)]), axis=1).T.tolist()
+    for (ours, theirs), (our_next, their_next) in itertools.product(pairs, repeat=2):
+        assert exact[theirs, their_next] >= boundaries.pairs[ours, our_next]
+    # Most are found, too.
+    assert boundaries.pairs.any() == exact.any()
+
+
+def random_regex(rng: random.Random, depth: int) -> str:
+    """A regex of sets, repeats of all kinds, atomic groups, and assertions about what is before and after."""
+
+    def inner() -> str:
+        return random_regex(rng, depth - 1)
+
+    kind = rng.random()
+    if depth == 0 or kind < 0.3:
+        return rng.choice(["a", "b", "1", " ", r"\n", r"\w", r"\W", r"\s", r"\S", "[ab]", "[^a]", ".", "(?s:.)", "(?i:a)"])
+    if kind < 0.4:
+        return rng.choice([r"\b", r"\B", "^", "$", r"\A", r"\Z", "(?m:^)", "(?m:$)"])
+    if kind < 0.5:
+        return rng.choice([f"(?<={rng.choice('ab ')})", f"(?<!{rng.choice('ab ')})", f"(?={inner()})", f"(?!{inner()})"])
+    if kind < 0.62:
+        return f"(?:{inner()}|{inner()})"
+    if kind < 0.72:
+        return f"(?>{inner()}|{inner()})"
+    if kind < 0.87:
+        return f"(?:{inner()}){rng.choice(['*', '+', '?', '{2}', '{1,3}', '{2,}'])}{rng.choice(['', '', '?', '+'])}"
+    return inner() + inner()
+
+
+@pytest.mark.exhaustive
+def test_random_regexes_split_pieces_as_they_split_the_text():
+    rng = random.Random(1)
+    n_cut = 0
+    while n_cut < examples(3000, 300_000):
+        pattern = "|".join([random_regex(rng, 3) for _ in range(3)]) + rng.choice(["", "|.", "|(?s:.)", r"|\w+|\s"])
+        try:
+            boundaries = regex_boundaries(parse(pattern))
+        except (Unsupported, regex.error):
+            continue
+        for _ in range(10 * bool(boundaries.pairs.any())):
+            text = "".join(rng.choices("aab1 \n.A", k=rng.randrange(2, 9)))
+            classes = boundaries.classes_of(text)
+            n_cut += int(boundaries.pairs[classes[:-1], classes[1:]].sum())
+            assert_cut_alike(text, pattern, boundaries)
+
+
+@pytest.mark.parametrize("pattern", [r"\b", "(?=b)", "a*?(?<=x)", r"(?=(\d{3})+(?!\d))", r"(?<=\s\s)a|.", r"(a)\1|."])
+def test_of_some_regexes_nothing_is_certain(pattern):
+    with pytest.raises(Unsupported):
+        regex_boundaries(parse(pattern))
+    assert not level_of(pattern).pairs.any()
+
+
+def test_a_regex_that_regex_takes_otherwise_has_no_boundaries():
+    with pytest.warns(UserWarning, match="is left to `regex`"):
+        assert not level_of(r"[^bq]|(?i:xy)").pairs.any()
+
+
+def test_boundaries_that_regex_does_not_keep_are_not_used(monkeypatch):
+    split = RegexSplitter.split
+    pattern = r"\b\w+\b|[^\w]"
+    monkeypatch.setattr(RegexSplitter, "split", lambda self, text: split(self, text) if len(text) < 4 else [text])
+    assert not level_of(pattern).pairs.any()
+
+
+def test_pieces_are_found_where_words_can_be_cut_from_spaces():
+    for pattern in (*CASES, r"(?>\w+)|\s", [r"\b\w+\b|\W", r"(?=(\d{3})+(?!\d))"], [r"\w+|\W", r"(a)\1"]):
+        words = get_pattern(pattern)
+        assert (words.tables is not None) == (pattern not in ONE_PIECE), pattern
+    for pattern in WITHOUT_PIECES, r"(?m)^.+|\n", [r"(a)\1|.", r"\b\w+\b|\W"], LEFT_TO_REGEX["llama.cpp: SuperBPE"]:
+        found = get_pattern(pattern)
+        assert found.tables is None
+        assert not found.is_compiled
+
+
+WORDS = r"\b\p{Lu}\w*\b|" + AFTER_LETTER
+
+
+@pytest.mark.parametrize("pattern", [WORDS, [WORDS, r"(?=(\d{3})+(?!\d))"]])
+def test_ids_and_merges_are_those_of_regex_over_all_of_the_text(pattern, tmp_path, monkeypatch):
+    rng = random.Random(5)
+    parts = ["the cat's", " It's", "\n\n", "  ", "Mat", " 1234567", "é", " 日本", ".", " I'll", "'s"]
+    documents = ["".join(rng.choices(parts, k=rng.randrange(60))) for _ in range(40)]
+    text = "<|end|>".join(documents).encode() + b"\xff'\x80s"
+    (tmp_path / "a.txt").write_bytes(text * 3)
+    options = {"vocab_size": 320, "special_tokens": ["<|end|>"], "pattern": pattern}
+    by_pieces = nbbpe.train(tmp_path / "a.txt", **options)
+    ids = by_pieces.encode(text)
+    n_ids = by_pieces.encode_file(tmp_path / "a.txt", tmp_path / "a.bin")
+
+    def never(*arguments: object) -> None:
+        raise AssertionError("no piece is cached")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(regex_encoder.RegexEncoder, "encode_text", never)
+        patch.setattr(counters.RegexCounter, "count", never)
+        assert nbbpe.train(tmp_path / "a.txt", **options) == by_pieces
+        assert by_pieces.encode(text) == ids
+    monkeypatch.setattr(type(get_pattern(pattern)), "tables", None)
+    by_text = nbbpe.train(tmp_path / "a.txt", **options)
+    assert by_text == by_pieces
+    assert by_text.encode(text) == ids
+    assert by_text.count(text) == by_pieces.count(text) == len(ids)
+    assert by_text.encode_batch(documents) == by_pieces.encode_batch(documents)
+    assert by_text.encode_file(tmp_path / "a.txt", tmp_path / "b.bin") == n_ids
+    assert (tmp_path / "a.bin").read_bytes() == (tmp_path / "b.bin").read_bytes()
