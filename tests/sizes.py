@@ -10,7 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 from nbbpe.counting import counters, executor_counting, gathering, parallel_counting, sorted_runs, word_table
-from nbbpe.encoding import batches, compiled_encoder, decoder, dropout, encoder_state, regex_encoder, threads
+from nbbpe.encoding import (
+    batches,
+    compiled_encoder,
+    decoder,
+    dropout,
+    encoder_state,
+    piece_regex_encoder,
+    regex_encoder,
+    threads,
+)
 from nbbpe.formats import folder_tables, tiktoken
 from nbbpe.idfiles import block_writer, division, part_encoder, publishing, token_file
 from nbbpe.kernels.pieces import special_tokens
@@ -28,6 +37,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "batch": [(windows, "BATCH")],
     "counted": [(parallel_counting, "BATCH")],
     "chunk": [(parallel_counting, "_CHUNK_BYTES"), (parallel_counting, "_SHARED_CHUNK_BYTES"), (division, "_CHUNK_BYTES")],
+    "ahead": [(piece_regex_encoder, "_LEAST_AHEAD"), (piece_regex_encoder, "MOST_AHEAD")],
     "split": [(word_table, "_SPLIT_BYTES"), (word_table, "_SENT_BYTES"), (counters, "_SENT_TEXTS")],
     "report": [(part_encoder, "_REPORT_BYTES")],
     "block": [

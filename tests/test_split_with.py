@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import pickle
+import random
+import re
 from pathlib import Path
 
 import processes
@@ -38,6 +40,7 @@ PATTERNS = {
     "walks that fail": r"\s*\n|\s|\w+",
     "sequence": [r"\p{N}{1,2}", r"\s?\p{L}+", "gpt2"],
     "not compiled": r"\b\w+\b|(?s:.)",
+    "all of the text": real_patterns.WITHOUT_PIECES,
 }
 BATCH = windows.BATCH
 BROKEN = b"caf\xc3 \xe2\x82x \xff\xfe'\xc3\n\xf0\x9f\x98 \xed\xa0\x80 abc\xc3" * 3
@@ -113,8 +116,8 @@ def test_workers_split_by_regex_too(tmp_path, sizes):
 def seen(monkeypatch) -> list[str]:
     """The texts that `regex` splits."""
     found = []
-    split = Pattern.split
-    monkeypatch.setattr(Pattern, "split", lambda self, text: found.append(text) or split(self, text))
+    stream = Pattern.stream
+    monkeypatch.setattr(Pattern, "stream", lambda self, text: found.append(text) or stream(self, text))
     return found
 
 
@@ -138,16 +141,18 @@ def with_pattern(small, pattern, **options):
     return nbbpe.Tokenizer(small.vocab, small.merges, SPECIALS, pattern, **options)
 
 
-COMPILED = {name: pattern for name, pattern in PATTERNS.items() if name != "not compiled"}
+COMPILED = {name: pattern for name, pattern in PATTERNS.items() if name not in ("not compiled", "all of the text")}
 
 
 @pytest.mark.parametrize("pattern", COMPILED.values(), ids=COMPILED)
 @given(texts=st.lists(st.one_of(texts.texts(), texts.data()), min_size=1, max_size=5))
-def test_ids_are_the_same(small, pattern, texts):
+def test_ids_are_the_same(small, sizes, pattern, texts):
     compiled, by_regex = both_ways(with_pattern(small, pattern, max_pieces=20))
     for text in [*texts, BROKEN, *texts]:  # some cached by then
         wanted = compiled.encode(text)
-        assert by_regex.encode(text) == by_regex.encode_array(text).tolist() == wanted
+        for ahead in 0, 20, 300:
+            sizes(ahead=ahead)
+            assert by_regex.encode(text) == by_regex.encode_array(text).tolist() == wanted
         assert by_regex.count(text) == len(wanted)
         assert by_regex.encode_ordinary(text) == compiled.encode_ordinary(text)
     assert by_regex.encode_batch(texts) == [compiled.encode(text) for text in texts]
@@ -202,15 +207,68 @@ def test_windows_stream_where_regex_splits_pieces(small, tmp_path, sizes):
 
 def test_a_long_piece_is_split_by_regex_too(small):
     compiled, by_regex = both_ways(with_pattern(small, "gpt2"))
-    for text in "ab" * 50_000, " " * 70_000 + "x", "-" * 5000 + " the" * 10:
+    for text in "ab" * 50_000, " " * 70_000 + "x", "-" * 5000 + " the" * 10, " ab ü" + " abc" * 300 + "a" * 3000 + " cab":
         assert by_regex.encode(text) == compiled.encode(text)
 
 
-def test_regex_sees_each_new_piece_once(small, seen):
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("pattern", [*COMPILED.values(), r"\b\w+\b|(?s:.)"], ids=[*COMPILED, "not compiled"])
+def test_text_that_is_split_ahead_has_the_same_ids(small, sizes, pattern):
+    """Pieces that are new and cached in turn, characters and look-aheads that are cut, and texts in the same memory."""
+    rng = random.Random(1)
+    parts = [
+        "the",
+        " cat",
+        "\n",
+        "  ",
+        " \n\n",
+        "12",
+        "é",
+        " 日本語",
+        "🙂",
+        "'s",
+        ".",
+        "a\u0301",
+        "\udcff",
+        "x" * 300,
+        SPECIALS[0],
+    ]
+    tokenizer = with_pattern(small, pattern)
+    for ahead in 30, 100, 1 << 16:
+        sizes(ahead=ahead, window=1000)
+        by_regex = tokenizer._splitting_with("regex")
+        for n in [5, 50, 2000] * examples(1, 20):
+            new = ["".join(rng.choices("abcdé1 \n", k=rng.randrange(1, 9))) for _ in range(n // 5)]
+            text = "".join(rng.choices([*parts, *new], k=n))
+            split = [each.encode(errors="surrogateescape") for each in re.split("(<.endoftext.>)", text)]
+            rows = [tokenizer.encode_ordinary(each) if i % 2 == 0 else [each] for i, each in enumerate(split)]
+            special = [tokenizer.special_tokens[SPECIALS[0]]]
+            wanted = [number for i, row in enumerate(rows) for number in (special if i % 2 else row)]
+            assert by_regex.encode(text.encode(errors="surrogateescape")) == wanted
+            assert by_regex.encode(text.encode(errors="surrogateescape")) == wanted  # all is cached
+
+
+def test_regex_is_called_once_for_much_new_text(small, seen):
+    _, by_regex = both_ways(with_pattern(small, "gpt2"))
+    text = " ".join(map(str, range(20_000)))
+    assert by_regex.encode(text) == small.encode(text)
+    n_calls = len(seen)
+    assert n_calls < 40
+    assert by_regex.encode(text) == small.encode(text)
+    assert len(seen) == n_calls
+    seen.clear()
+    rare = "".join(f" the cat{' mat' * 50} {i}" for i in range(1000))
+    assert by_regex.encode(rare) == small.encode(rare)
+    assert sum(map(len, seen)) < len(rare) / 4  # what is mostly cached is not split
+
+
+def test_regex_sees_each_new_piece_once(small, seen, sizes):
+    sizes(ahead=0)
     _, by_regex = both_ways(with_pattern(small, "gpt2"))
     for _ in range(3):
-        by_regex.encode_array(b"the cat  the cat the mat " * 5000)  # some pieces are new after others that are not
-    assert sorted(seen) == sorted({"the", " cat", "  the", " mat", " the", " "})
+        # Some pieces are new after others that are not.
+        by_regex.encode_array(b"the cat  the" + b" cat the mat" * 5000)
+    assert sorted(seen) == sorted({"the", " cat", " mat", " the", " "})
 
 
 def test_both_ways_are_the_same_tokenizer(small):

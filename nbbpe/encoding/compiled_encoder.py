@@ -222,8 +222,7 @@ class CompiledEncoder(Encoder):
             status = -min(self._encode_pieces(state.at, b"", WORK_ALONE), 0)
             position, piece_end, n_ids = work[encode_state.POSITION], work[encode_state.PIECE_END], work[encode_state.N_IDS]
             if status == encode_state.NEED_LONG:
-                piece = window.data[position:piece_end]
-                n_bytes = self._encode_long(state, piece, out, n_ids * step, window.ends_text(piece_end))
+                n_bytes = self._encode_long(state, window, position, piece_end, out, n_ids * step)
                 if n_bytes >= 0:
                     work[encode_state.POSITION], work[encode_state.N_IDS] = piece_end, n_ids + n_bytes // id_size
                     continue
@@ -232,18 +231,20 @@ class CompiledEncoder(Encoder):
                 state.need_scratch(piece_end - position)
             elif status == encode_state.NEED_CACHE:
                 state.need_cache(piece_end - position)
-            else:
+            elif status != encode_state.NEED_LONG:
                 return status, position, piece_end, n_ids
 
     def _encode_long(
-        self, state: EncoderState, piece: NDArray[np.uint8], out: NDArray[Any], used: int, ends_text: bool
+        self, state: EncoderState, window: Window, position: int, piece_end: int, out: NDArray[Any], used: int
     ) -> int:
-        """See encode_new_piece.encode_long_piece; the ids are written after the first `used` bytes of `out`."""
-        copy = padded(piece.data)  # the text may be in memory of another owner, who may change it
+        """Encode a piece of a window, see encode_new_piece.encode_long_piece; the ids are written after the first `used`
+        bytes of `out`. -NEED_LONG if the kernel for other pieces can do it now."""
+        copy = padded(window.data[position:piece_end].data)  # the text may be in memory of another owner, who may change it
+        n, ends_text = piece_end - position, window.ends_text(piece_end)
 
         # It refers to the arrays themselves, as it goes on to its end when Ctrl-C has ended this method.
         def encode() -> int:
-            at, n, ids_at = copy.ctypes.data, len(piece), out.ctypes.data + used
+            at, ids_at = copy.ctypes.data, out.ctypes.data + used
             return int(encode_new_piece.encode_long_piece(state.at, at, n, ids_at, self._id_size, ends_text))
 
-        return interruptible_if_long(encode, len(piece))
+        return interruptible_if_long(encode, n)

@@ -11,11 +11,12 @@ from ..kernels.encoding import encode_state, encode_text, merge_long, merge_pret
 from ..kernels.encoding.merge_short import SHORT
 from ..kernels.encoding.merge_table import Merges
 from ..kernels.encoding.pending_pieces import new_pending
+from ..kernels.encoding.split_ahead import new_split_ahead
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.machine.large_pages import longer
 from ..kernels.pieces import growing_table, piece_table
 from ..kernels.pieces.boundaries import new_classes
-from ..kernels.pieces.pattern_tables import PatternTables
+from ..kernels.pieces.pattern_tables import BY_REGEX, PatternTables
 from ..kernels.pieces.piece_batch import new_batch
 from ..kernels.pieces.pretokens import new_split_scratch
 from ..kernels.pieces.special_tokens import SpecialTokens
@@ -52,7 +53,8 @@ class EncoderState:
         self.cache_state[piece_cache.LIMIT] = fixed.max_pieces
         self.at = 0
         self._masks = new_classes()
-        self._split_scratch = new_split_scratch(fixed.pattern_tables)
+        by_regex = fixed.pattern_tables.view(np.int64)[BY_REGEX]
+        self.split = new_split_ahead() if by_regex else new_split_scratch(fixed.pattern_tables)
         self._batch = new_batch()
         self.work = encode_state.new_work()
         self._text = np.zeros(encode_text.SHORT_TEXT + PADDING, dtype=np.uint8)
@@ -129,7 +131,7 @@ class EncoderState:
             scan=encode_state.addresses_of_scan(fixed.pattern_tables, self._masks),
             merges=encode_state.addresses_of_merges(fixed.merges),
             joins=encode_state.joins_of(fixed.merges),
-            split=self._split_scratch.ctypes.data,
+            split=self.split.ctypes.data,
             batch=self._batch.ctypes.data,
             n_rows=len(self._batch),
             scratch=self._scratch.ctypes.data,

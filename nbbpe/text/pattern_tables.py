@@ -148,7 +148,7 @@ def tables_for_regex(tables: layout.PatternTables) -> layout.PatternTables:
     copy: layout.PatternTables = zeros(n_of_texts)
     copy[:] = tables[:n_of_texts]
     numbers = copy.view(np.int64)
-    numbers[layout.OF_PIECES], numbers[layout.BY_REGEX] = 0, True
+    numbers[layout.OF_PIECES], numbers[layout.STABLE], numbers[layout.BY_REGEX] = 0, False, True
     copy.flags.writeable = False
     return copy
 

@@ -13,16 +13,18 @@ from .merge_pretoken import merge_if_short, merge_pretoken
 from .merge_short import SHORT
 from .pending_pieces import MOST_COPIED, own_copy
 from .piece_cache import cache_ids, copy_hit, needs_room
+from .split_ahead import marked_end, marks_of
 
 
 @inlined
-def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size, of_texts, merge):
+def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size, of_texts, marks_at, merge):
     """Write the ids of a piece that is not in the cache to `ids_at`, and cache them.
 
     slot   : the free slot where the piece belongs, or NO_SLOT
     key_at : address of a copy of the piece that no other thread changes (see pending_pieces.py), then PADDING bytes
     of_texts : whether the piece ends its text and is split by the tables of texts (see pretokens.ends_otherwise); slot is
              NO_SLOT then
+    marks_at : address of the piece's marks, if `regex` has split it (see split_ahead.py); else 0
     merge  : merge_if_short or merge_pretoken
 
     Returns the number of bytes of the ids; or, if negative, the status that `encode_pieces` must return if no piece is
@@ -37,9 +39,13 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
     is_stable = number_of(pattern_at, STABLE) != 0 and of_texts == 0
     if of_texts != 0:
         pattern_at += number_of(pattern_at, OF_TEXTS)
-    begin_piece(state.split, pattern_at)
+    if marks_at == 0:
+        begin_piece(state.split, pattern_at)
     while at < key_at + length:
-        end = pretoken_end(at, key_at + length, pattern_at, state.split)
+        if marks_at != 0:
+            end = marked_end(at, key_at + length, marks_at + (at - key_at))
+        else:
+            end = pretoken_end(at, key_at + length, pattern_at, state.split)
         # If there are several pretokens, one is often cached as a piece. But a piece may be split where a pretoken of the
         # same bytes is not: `ab(?=c)|.` makes one pretoken of "ab" before "c", and two if no c follows.
         n_bytes = copy_hit(cache, at, end - at, next_at) if is_stable and end - at < length else 0
@@ -58,11 +64,17 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
 @kernel(int64, int64, int64, int64, uint64, uint64, int64, int64, int64, returns=int64)
 def encode_new_piece(state_at, slot, key_at, length, low, high, ids_at, id_size, of_texts):
     """As `encode_and_cache`, for a piece in a text. -NEED_LONG for a piece that is too long to copy, has a pretoken that is
-    too long for a lane, or must be split by `regex`."""
-    if length > MOST_COPIED or number_of(state_of(state_at).scan.tables, BY_REGEX) != 0:
+    too long for a lane, or must still be split by `regex`."""
+    state = state_of(state_at)
+    marks_at = np.int64(0)
+    if number_of(state.scan.tables, BY_REGEX) != 0:
+        marks_at = marks_of(state.split, key_at, length)
+        if marks_at == 0:
+            return -NEED_LONG
+    if length > MOST_COPIED:
         return -NEED_LONG
     copy_at = own_copy(state_at, key_at, length, low, high)
-    return encode_and_cache(state_at, slot, copy_at, length, low, high, ids_at, id_size, of_texts, merge_if_short)
+    return encode_and_cache(state_at, slot, copy_at, length, low, high, ids_at, id_size, of_texts, marks_at, merge_if_short)
 
 
 @inlined
@@ -91,7 +103,8 @@ def encode_long_piece(state_at, key_at, length, ids_at, id_size, ends_text):
     slot, low, high = slot_of_copy(state_at, key_at, length)
     of_texts = np.int64(ends_text != 0 and ends_otherwise(key_at, key_at + length, state.scan.tables))
     slot = np.int64(NO_SLOT) if of_texts else slot
-    return encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size, of_texts, merge_pretoken)
+    no_marks = np.int64(0)
+    return encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size, of_texts, no_marks, merge_pretoken)
 
 
 @kernel(int64, int64, int64, int64, int64, int64)

@@ -29,7 +29,7 @@ class EncodeState(NamedTuple):
 
     scan, merges       : the pattern's tables for pieces that text follows, with scratch of the scan; the tables of merges
     joins              : the places at which merges join tokens
-    split              : scratch, see pretokens.new_split_scratch
+    split              : scratch, see pretokens.new_split_scratch; where `regex` splits, see split_ahead.py
     batch, n_rows      : scratch of the scan, and its rows
     scratch, longest   : scratch for merging pretokens of up to `longest` bytes
     cache              : the cache of pieces
@@ -97,7 +97,7 @@ class Work(NamedTuple):
 
 
 # The places of a Work's numbers in its array.
-POSITION, N_IDS, PIECE_END = (Work._fields.index(name) for name in ("position", "n_ids", "piece_end"))
+TEXT, POSITION, N_IDS, PIECE_END = (Work._fields.index(name) for name in ("text", "position", "n_ids", "piece_end"))
 _N_BEFORE = offset_of(EncodeState, "n_before")
 _SPECIALS = offset_of(EncodeState, "specials") // 8
 

@@ -1,0 +1,55 @@
+"""Text that `regex` has split ahead of the kernels, so that it is called once for many new pieces.
+
+An array of int64 takes the place of the scratch of splitting (EncodeState.split) where the pattern is left to `regex`:
+
+    FROM, TO   addresses of text: a piece that lies between them is marked
+    N_MARKED   how many bytes of new pieces were split by marks
+    LAST       position in the window of the piece for which `regex` was called last, or NOWHERE
+    REACH      how many bytes to split ahead next
+    marks      uint8[MOST_AHEAD] from offset MARKS on, one for each byte from FROM on: 1 where a pretoken ends after it
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiler.jit import inlined
+from ..machine.intrinsics import read_i64, read_u8, write_i64
+
+FROM, TO, N_MARKED, LAST, REACH = range(5)
+NOWHERE = -1
+MARKS = 40
+MOST_AHEAD = 1 << 16  # bytes: `regex` takes 4 ms for as many
+
+
+def new_split_ahead() -> NDArray[np.int64]:
+    """Make the array, with nothing marked."""
+    ahead = np.zeros((MARKS + MOST_AHEAD) // 8, dtype=np.int64)
+    clear_marks(ahead)
+    return ahead
+
+
+def clear_marks(ahead: NDArray[np.int64]) -> None:
+    """Remove all marks, before other text can be in the same memory."""
+    ahead[[FROM, TO, N_MARKED, LAST, REACH]] = 0, 0, 0, NOWHERE, 0
+
+
+@inlined
+def marks_of(ahead_at, at, length):
+    """The address of the mark of the first byte of a piece, or 0 if it is not marked; at : address of the piece itself."""
+    start = read_i64(ahead_at + 8 * FROM)
+    if at < start or at + length > read_i64(ahead_at + 8 * TO):
+        return np.int64(0)
+    write_i64(ahead_at + 8 * N_MARKED, read_i64(ahead_at + 8 * N_MARKED) + length)
+    return ahead_at + MARKS + (at - start)
+
+
+@inlined
+def marked_end(at, end, marks_at):
+    """The end of the pretoken that starts at an address of a marked piece; marks_at : of its first mark.
+
+    end : of the piece, where a pretoken ends whatever is marked
+    """
+    while at + 1 < end and read_u8(marks_at) == 0:
+        at += 1
+        marks_at += 1
+    return at + 1
