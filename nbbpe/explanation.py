@@ -68,8 +68,9 @@ class Explanation:
 
     name         : the named pattern that it is equal to, or None
     regexes      : the regexes that split in turn; empty for no pattern
-    is_compiled  : whether it runs as automata; else `regex` splits all text
+    is_compiled  : whether it runs as automata; else `regex` splits
     not_compiled : why it is not compiled, or ""
+    has_pieces   : whether certain boundaries are used; `regex` then splits each distinct piece once, else all text
     levels       : each regex as an automaton; empty if it is not compiled
     text         : the text to split, or None; in bytes, each byte of invalid UTF-8 is a character (surrogateescape)
     pretokens    : the pretokens of the text, in order
@@ -79,6 +80,7 @@ class Explanation:
     name: str | None
     regexes: tuple[str, ...]
     not_compiled: str
+    has_pieces: bool
     levels: tuple[Level, ...]
     text: str | None
     pretokens: tuple[str, ...]
@@ -131,16 +133,18 @@ def explain_pattern(pattern: PatternLike, text: Text | None = None) -> Explanati
 
     # Without a pattern, a document is one pretoken, and nothing needs an automaton.
     automata = tuple(found.automata) if found.is_compiled else ()
+    has_pieces = found.tables is not None
     pretokens = tuple(found.split(text)) if text else ()
     is_certain: tuple[bool, ...] = (False,) * len(pretokens)
-    if automata and text:
-        cuts = certain_places(join_levels(automata), text)
+    if has_pieces and text:
+        cuts = certain_places(join_levels(found.levels), text)
         starts = starts_of(list(map(len, pretokens)))[:-1]
         is_certain = tuple(cuts[starts].tolist())
     return Explanation(
         name=found.name,
         regexes=tuple(found.regexes),
         not_compiled=found.not_compiled,
+        has_pieces=has_pieces,
         levels=tuple(_level(regex, each) for regex, each in zip(found.regexes, automata, strict=False)),
         text=text,
         pretokens=pretokens,
@@ -221,6 +225,10 @@ def _lines(found: Explanation) -> list[str]:
     lines += [f"regex     {each}" for each in found.regexes]
     if found.not_compiled:
         lines.append(f"compiled  no: {found.not_compiled}")
+        if found.regexes:
+            lines.append(
+                f"          `regex` splits {'each distinct piece once' if found.has_pieces else 'all of the text'}"
+            )
     else:
         n_regexes = len(found.regexes)
         lines.append("compiled  yes" + (f", as {n_regexes} automata that split in turn" if n_regexes > 1 else ""))

@@ -186,8 +186,15 @@ def test_why_a_pattern_is_not_compiled_is_told(pattern, why):
     assert why in found.not_compiled
     assert found.levels == ()
     assert list(found.pretokens) == get_pattern(pattern).split("aab b")
-    assert not any(found.is_certain)
-    assert f"compiled  no: {found.not_compiled}" in str(found)
+    assert found.is_certain == {r"\b\w+|\W": (False, True, True), r"(?<=a)b|[^b]|b": (False, True, False, True, True)}.get(
+        pattern, (False,) * len(found.pretokens)
+    )
+    assert found.has_pieces == any(found.is_certain)
+    lines = str(found).splitlines()
+    place = lines.index(f"compiled  no: {found.not_compiled}")
+    if pattern is not None:
+        wanted = "each distinct piece once" if found.has_pieces else "all of the text"
+        assert lines[place + 1] == f"          `regex` splits {wanted}"
 
 
 @pytest.mark.parametrize("name", LEFT_TO_REGEX)

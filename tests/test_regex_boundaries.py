@@ -157,7 +157,8 @@ def test_boundaries_that_regex_does_not_keep_are_not_used(monkeypatch):
 
 
 def test_pieces_are_found_where_words_can_be_cut_from_spaces():
-    for pattern in (*CASES, r"(?>\w+)|\s", [r"\b\w+\b|\W", r"(?=(\d{3})+(?!\d))"], [r"\w+|\W", r"(a)\1"]):
+    lists = [r"\b\w+\b|\W", r"(?=(\d{3})+(?!\d))"], [r"\w+|\W", r"(a)\1"], LEFT_TO_REGEX["llama.cpp, quoted: Tiny Aya"]
+    for pattern in (*CASES, r"(?>\w+)|\s", *lists):
         words = get_pattern(pattern)
         assert (words.tables is not None) == (pattern not in ONE_PIECE), pattern
     for pattern in WITHOUT_PIECES, r"(?m)^.+|\n", [r"(a)\1|.", r"\b\w+\b|\W"], LEFT_TO_REGEX["llama.cpp: SuperBPE"]:
@@ -169,7 +170,11 @@ def test_pieces_are_found_where_words_can_be_cut_from_spaces():
 WORDS = r"\b\p{Lu}\w*\b|" + AFTER_LETTER
 
 
-@pytest.mark.parametrize("pattern", [WORDS, [WORDS, r"(?=(\d{3})+(?!\d))"]])
+@pytest.mark.parametrize(
+    "pattern",
+    [WORDS, [WORDS, r"(?=(\d{3})+(?!\d))"], LEFT_TO_REGEX["llama.cpp, quoted: Tiny Aya"]],
+    ids=["one", "two", "Aya"],
+)
 def test_ids_and_merges_are_those_of_regex_over_all_of_the_text(pattern, tmp_path, monkeypatch):
     rng = random.Random(5)
     parts = ["the cat's", " It's", "\n\n", "  ", "Mat", " 1234567", "é", " 日本", ".", " I'll", "'s"]

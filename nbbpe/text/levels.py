@@ -66,7 +66,7 @@ def _triples(level: Level) -> Relation:
 
 
 def _transparent(level: Level) -> Relation:
-    return np.zeros_like(level.pairs) if isinstance(level, RegexBoundaries) else transparent_pairs(level)
+    return level.transparent if isinstance(level, RegexBoundaries) else transparent_pairs(level)
 
 
 def join_levels(levels: Sequence[Level], also: Sequence[Edges] = ()) -> Levels:

@@ -23,6 +23,7 @@ from .named_patterns import REGEXES
 if TYPE_CHECKING:
     from ..kernels.pieces.pattern_tables import PatternTables
     from .automaton import Automaton
+    from .levels import Level
     from .regex_splitter import RegexSplitter
 
 # The modules that parse regexes, and `regex` itself, are imported where they are used: most processes find the tables on
@@ -145,6 +146,15 @@ class Pattern:
             return boundary_tables([level_of(each) for each in self.regexes])
         except Unsupported:
             return None
+
+    @property
+    def levels(self) -> Sequence[Level]:
+        """The automaton of each regex, or the certain boundaries of one that has none."""
+        if self.is_compiled:
+            return self.automata
+        from .checked_automaton import level_of
+
+        return [level_of(each) for each in self.regexes]
 
     @lazy
     def automata(self) -> list[Automaton]:

@@ -45,15 +45,19 @@ _NEWLINE: Edges = (NEWLINE, NEWLINE + 1)
 class RegexBoundaries(Partition):
     """The certain boundaries of a regex that `regex` splits by, over as few classes as they need.
 
-    pairs : bool[n_classes, n_classes]    whether there is a certain boundary between two classes
+    pairs       : bool[n_classes, n_classes]    whether there is a certain boundary between two classes
+    transparent : bool[n_classes, n_classes]    whether two classes are always left between matches, and 1 and 2 hold: a
+        cut between them changes nothing at this level
     """
 
     pairs: NDArray[np.bool_]
+    transparent: NDArray[np.bool_]
 
 
 def no_boundaries() -> RegexBoundaries:
     """Of a regex of which nothing is known: all characters are of one class."""
-    return RegexBoundaries(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros((1, 1), dtype=bool))
+    nowhere = np.zeros((1, 1), dtype=bool)
+    return RegexBoundaries(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), nowhere, nowhere)
 
 
 def regex_boundaries(tree: Node) -> RegexBoundaries:
@@ -62,10 +66,10 @@ def regex_boundaries(tree: Node) -> RegexBoundaries:
     Raises Unsupported for a regex that can match the empty text, after which `regex` goes on in ways of its own, and for
     one that is too large.
     """
-    if can_be_empty(tree):
-        raise Unsupported("what matches the empty text")
     places = _Places()
     try:
+        if can_be_empty(tree):
+            raise Unsupported("what matches the empty text")
         start = places.add(tree, places.found)
         symbols = Symbols.of([*places.sets, _alone(tree), _NEWLINE])
     except RecursionError:
@@ -77,12 +81,15 @@ def regex_boundaries(tree: Node) -> RegexBoundaries:
         # Before a newline that ends u, `$` holds, and does not where v follows.
         uncertain[is_newline] = True
     pairs = ~uncertain & (never_left[:, None] | never_left)
+    in_no_match = ~questions.takes.any(axis=0)
+    transparent = ~uncertain & in_no_match[:, None] & in_no_match
     # Classes with the same boundaries are one.
-    kind = row_numbers(np.concatenate([pairs, pairs.T], axis=1))
+    kind = row_numbers(np.concatenate([pairs, pairs.T, transparent, transparent.T], axis=1))
     class_of_edge = row_numbers(kind[symbols.class_of_edge])
     _, firsts = np.unique(class_of_edge, return_index=True)
     members = symbols.class_of_edge[firsts]  # a class for each new one
-    return RegexBoundaries(symbols.edges, class_of_edge, pairs[np.ix_(members, members)])
+    of_members = np.ix_(members, members)
+    return RegexBoundaries(symbols.edges, class_of_edge, pairs[of_members], transparent[of_members])
 
 
 _TAKE, _FORK, _AHEAD, _BEHIND, _END, _FOUND = range(6)
@@ -141,16 +148,16 @@ class _Places:
 class _Questions:
     """What is asked at the place between two characters, by places of a regex and classes.
 
-    in_set   : bool[n_sets, n_classes]
-    _goes_on : bool[n_places, n_classes]    whether a place takes the next character, or has found something without it
+    in_set : bool[n_sets, n_classes]
+    takes  : bool[n_places, n_classes]    whether a place takes the next character
     """
 
     def __init__(self, places: list[_Place], in_set: NDArray[np.bool_]) -> None:
         self._places = places
         self._in_set = in_set
-        self._goes_on = np.zeros((len(places), in_set.shape[1]), dtype=bool)
-        for place, (kind, which, *_) in enumerate(places):
-            self._goes_on[place] = kind == _FOUND or (kind == _TAKE and in_set[which])
+        kinds, sets = (np.array([place[i] for place in places]) for i in (0, 1))
+        self.takes = in_set[sets] & (kinds == _TAKE)[:, None]
+        self._goes_on = self.takes | (kinds == _FOUND)[:, None]  # or has found something without it
 
     def _at(self, place: int) -> list[int]:
         """The places that a run is at when it is at one of them, without another character."""
@@ -163,23 +170,18 @@ class _Questions:
     def _differs(self, place: int) -> NDArray[np.bool_]:
         """Whether what is asked at one place has another answer before a character than at the end, bool[n_classes]."""
         kind, which, or_edge, _ = self._places[place]
-        if kind == _TAKE:
-            return self._in_set[which]
         if kind in (_AHEAD, _END):
             return (self._in_set[which] != or_edge) & self._matters(place)
-        return np.zeros(self._in_set.shape[1], dtype=bool)
+        return np.asarray(self.takes[place])
 
     def about_next(self) -> NDArray[np.bool_]:
         """Whether a run that has taken a character of one class can tell one of another class after it from the end of the
         text, bool[n_classes, n_classes]."""
         differs = np.array([self._differs(place) for place in range(len(self._places))])
         found = np.zeros((self._in_set.shape[1],) * 2, dtype=bool)
-        after: dict[int, NDArray[np.bool_]] = {}  # the characters after which a run comes to a place
-        for kind, which, _, following in self._places:
+        for (kind, _, _, following), takes in zip(self._places, self.takes, strict=True):
             if kind == _TAKE:
-                after[following[0]] = after.get(following[0], False) | self._in_set[which]
-        for place, members in after.items():
-            found |= members[:, None] & differs[self._at(place)].any(axis=0)
+                found |= takes[:, None] & differs[self._at(following[0])].any(axis=0)
         return found
 
     def about_previous(self, start: int) -> NDArray[np.bool_]:
