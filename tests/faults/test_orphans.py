@@ -12,6 +12,7 @@ from pathlib import Path
 import processes
 import pytest
 from effort import mostly_slow
+from real_patterns import WITHOUT_PIECES
 
 LINUX = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="finds the children of a process in /proc")
 PROMISED = 2.0  # seconds
@@ -118,7 +119,7 @@ def long_text(tmp_path_factory) -> Path:
 @pytest.mark.parametrize(("script", "n_workers"), [(TRAIN, 1), (ENCODE, 2)], ids=["train", "encode_file"])
 def test_workers_end_soon_after_their_parent_was_killed(long_text, script, n_workers):
     """Training has one less, as it works itself."""
-    assert kill_parent("-c", script, str(long_text), r"\b\w+|\W", n_workers=n_workers) < PROMISED
+    assert kill_parent("-c", script, str(long_text), WITHOUT_PIECES, n_workers=n_workers) < PROMISED
 
 
 @LINUX
