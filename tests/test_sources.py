@@ -619,7 +619,7 @@ def test_a_pattern_stands_for_its_files_by_name(small, tmp_path, monkeypatch, as
         assert_refused(nothing, FileNotFoundError, "no file matches the pattern")
         assert_refused([nothing], FileNotFoundError, "no file matches the pattern")
     assert_refused("data/more*", FileNotFoundError, "no file matches")
-    assert_refused("data", IsADirectoryError, "'data' is a folder; give the text files in it, such as 'data/*.txt'")
+    assert_refused("data", IsADirectoryError, r"'data' is a folder; give the text files in it, such as 'data/\*.txt'")
     for source in "a\0.txt", Path("a\0.txt"):
         assert_refused(source, FileNotFoundError, r" is 'a\\x00\.txt', which is not a file")
 

@@ -242,7 +242,8 @@ def test_renamed_tokens_of_a_tokenizer_json_are_those_of_tokenizers(tmp_path, ki
             "pair": [*template, {"Sequence": {"id": "B", "type_id": 1}}],
             "special_tokens": {"<b>": {"id": "<b>", "ids": [300], "tokens": [begin]}},
         }
-        roberta = {"type": "RobertaProcessing", "cls": [begin, 300], "sep": [mask, 301], "trim_offsets": False}
+        roberta = {"type": "RobertaProcessing", "cls": [begin, 300], "sep": [mask, 301]}
+        roberta |= {"trim_offsets": False, "add_prefix_space": False}
         byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": True}
         sequence = {"type": "Sequence", "processors": [byte_level, of_template]}
         document["added_tokens"] = [
