@@ -50,7 +50,9 @@ PATTERNS = {
     "words": r"\w+|\W",
     "letters and digits": r"[A-Za-z]+| ?\d{1,3}|\s+|[^\s\w]+",
 }
-VOCABULARIES |= {name: Vocabulary("r50k_base.tiktoken", pattern, 50256) for name, pattern in PATTERNS.items()}
+# One that has no automaton, so that `regex` splits each new piece.
+BY_REGEX = {"look-behind": r"(?<=\p{L})'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"}
+VOCABULARIES |= {name: Vocabulary("r50k_base.tiktoken", pattern, 50256) for name, pattern in (PATTERNS | BY_REGEX).items()}
 
 
 N_SHORT, SHORT_CHARACTERS = 2_000 if TRIAL else 100_000, 200  # documents of a batch, and their length
