@@ -148,6 +148,7 @@ def encoded(
     progress: ProgressOption = None,
     *,
     separator: str | None = None,
+    separator_first: bool = False,
     field: str | None = None,
     on_error: str = "raise",
     allowed_special: Choice | None = None,
@@ -158,7 +159,7 @@ def encoded(
 
     source, documents, progress : as in `nbbpe.train`
     stage : what the progress bar calls the work
-    separator, field, on_error, allowed_special : as in `encode_file`
+    separator, separator_first, field, on_error, allowed_special : as in `encode_file`
     warn : whether to warn of records that are skipped
 
     >>> import nbbpe.inspection
@@ -166,10 +167,20 @@ def encoded(
     >>> [ids.tolist() for ids in nbbpe.inspection.encoded(tok, documents=["the cat", "the"])]
     [[258, 261, 258]]
     """
-    separator_id = find_separator(tokenizer.special_tokens, separator)
+    separator_id = find_separator(tokenizer.special_tokens, separator, separator_first)
     allowed = tokenizer._allowed_tokens(allowed_special)
     inputs = find_inputs(source, field, on_error, documents=documents)
-    yield from _encoded(tokenizer, inputs, stage, progress, separator_id, on_error, allowed, warn)
+    arrays = _encoded(tokenizer, inputs, stage, progress, separator_id, on_error, allowed, warn)
+    yield from _moved_on(arrays, separator_id) if separator_first else arrays
+
+
+def _moved_on(arrays: Iterator[NDArray[Any]], first: int) -> Iterator[NDArray[Any]]:
+    """Ids that end with `first`, with it in front instead: each id moves to the place of the next one."""
+    for ids in arrays:
+        moved = np.roll(ids, 1)
+        if len(ids):
+            moved[0], first = first, ids[-1]
+        yield moved
 
 
 def _encoded(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbbpe.idfiles.checksum import Checksum, checksum, concatenated
+from nbbpe.idfiles.checksum import Checksum, checksum, concatenated, moved_to_front
 from nbbpe.kernels.encoding.checksum import BASE
 
 
@@ -27,6 +27,7 @@ def test_many_numbers_have_the_checksum_of_its_twin(n):
         assert checksum(ids) == (naive.checksum(ids.tobytes()), n)
         assert checksum(ids[: n // 3]) == (naive.checksum(ids[: n // 3].tobytes()), n // 3)
         assert concatenated(map(checksum, (ids[: n // 3], ids[n // 3 :]))) == checksum(ids)
+        assert moved_to_front(checksum(ids), checksum(ids[n // 3 :])) == checksum(np.roll(ids, n - n // 3))
 
 
 def test_every_change_of_one_id_and_every_exchange_of_two_is_seen():

@@ -332,6 +332,12 @@ def test_records_and_several_inputs(run, tmp_path, small):
     assert np.fromfile(tmp_path / "ids.bin", dtype="<u2").tolist() == wanted
     done = run("encode", tmp_path / "a.jsonl", tmp_path / "b.jsonl", *options, "--separator", texts.SPECIAL)
     assert (done.code, list(map(int, done.out.split()))) == (0, wanted)
+    in_front = [separator, *wanted[:-1]]
+    done = run("encode", source, *options, "--separator", texts.SPECIAL, "--separator-first")
+    assert (done.code, list(map(int, done.out.split()))) == (0, in_front)
+    run("encode", source, "-o", tmp_path / "ids.bin", *options, "--separator", texts.SPECIAL, "--separator-first")
+    assert np.fromfile(tmp_path / "ids.bin", dtype="<u2").tolist() == in_front
+    assert_one_line_error(run("encode", source, *options, "--separator-first"), 2, "--separator-first needs --separator")
     assert_one_line_error(run("encode", source, *options, "--separator", "<none>"), 2, "<none>")
     n_bytes = sum(map(len, documents))
     done = run("count", source, *options, "--json")

@@ -124,6 +124,47 @@ def test_special_tokens_in_records_can_be_plain_text(small, out):
     assert left_in(out) == ["ids.bin", "ids.bin.json"]
 
 
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize(("suffix", "size"), [(".bin", 401), (".npy", 70_000)])
+def test_separators_in_front_are_those_after_with_the_last_one_moved(
+    small, tmp_path, out, cut_everywhere, workers, suffix, size
+):
+    tok = small.with_special_tokens({"<far>": size - 1})
+    texts_of = {"a.txt": f"the cat{texts.SPECIAL}sat{texts.SPECIAL}", "b.txt": "", "none.jsonl": "\n"}
+    texts_of["c.jsonl"] = "".join(json.dumps({"text": text}) + "\n" for text in ["the", "", f"a{texts.SPECIAL}", "mat"])
+    for name, text in texts_of.items():
+        (tmp_path / name).write_text(text)
+    ids, front = out / f"ids{suffix}", out / f"front{suffix}"
+    for names in (
+        ["c.jsonl"],
+        ["a.txt", "b.txt", "none.jsonl", "c.jsonl"],
+        ["c.jsonl", "none.jsonl"],
+        ["b.txt"],
+        ["none.jsonl"],
+    ):
+        inputs = [tmp_path / name for name in names]
+        for n in 2, 1000:
+            cut_everywhere(n)
+            n_ids = tok.encode_file(inputs, ids, separator=texts.SPECIAL)
+            found = tok.encode_file(inputs, front, workers, separator=texts.SPECIAL, separator_first=True)
+            assert found == n_ids
+            assert np.array_equal(read(front, tok.dtype), np.roll(read(ids, tok.dtype), 1))
+            if n_ids:
+                after, before = nbbpe.TokenFile(ids, tok), nbbpe.TokenFile(front, tok, verify=True)
+                assert (after.separator_first, before.separator_first) == (False, True)
+                documents = [document[:-1].tolist() for document in after.documents()]
+                assert [document[1:].tolist() for document in before.documents()] == documents
+    assert left_in(out) == sorted(path.name + more for path in (ids, front) for more in ("", ".json"))
+
+
+def test_a_separator_in_front_is_one_that_was_given(small, source, out):
+    with pytest.raises(ValueError, match="separator_first=True needs separator="):
+        small.encode_file(source, out / "ids.bin", separator_first=True)
+    with pytest.raises(TypeError, match=r"separator_first must be True or False, not '<\|endoftext\|>'"):
+        small.encode_file(source, out / "ids.bin", separator=texts.SPECIAL, separator_first=texts.SPECIAL)
+    assert left_in(out) == []
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_file_without_special_tokens_is_cut_at_certain_boundaries(tokenizer, source, out, cut_everywhere, workers):
     data = DATA.replace(texts.SPECIAL.encode(), b" ") * 5

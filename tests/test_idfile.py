@@ -73,6 +73,7 @@ def test_encode_file_says_whose_ids_they_are(encoded, small, source):
         "fingerprint": small.fingerprint,
         "vocab_size": 400,
         "separator_ids": [399],
+        "separator_first": False,
         "document_ends": 0,
         "sources": [{"name": "text.txt", "bytes": len(DATA), "mtime_ns": source.stat().st_mtime_ns}],
         "character_classes": provenance.classes_digest(),
@@ -86,7 +87,7 @@ def test_separators_may_be_some_of_the_special_tokens(small):
     tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL, "<|pad|>", "<|x|>"])
     ids = tokenizer.special_tokens
     sources = [("a/b", 3, 5), ("c", None, None)]
-    some = sidecar.describe_ids(tokenizer, 5, Checksum(), sources, ["<|x|>", texts.SPECIAL, "<|x|>"], n_ends=0)
+    some = sidecar.describe_ids(tokenizer, 5, Checksum(), sources, ["<|x|>", texts.SPECIAL, "<|x|>"], False, n_ends=0)
     assert some["separator_ids"] == sorted([ids["<|x|>"], ids[texts.SPECIAL]])
     assert some["sources"] == [{"name": "b", "bytes": 3, "mtime_ns": 5}, {"name": "c", "bytes": None, "mtime_ns": None}]
 
@@ -249,6 +250,22 @@ def test_documents_end_after_their_separators(sizes, tmp_path, ids, separators, 
     assert starts.dtype == np.int64
     assert starts.tolist() == [0, *itertools.accumulate(map(len, wanted))][:-1]
     assert file.document_starts is starts
+
+
+@given(
+    st.lists(st.integers(0, 4), min_size=1, max_size=40),
+    st.sets(st.sampled_from([0, 1, 2, 9, 70_000]), min_size=1),
+    st.integers(1, 9),
+)
+def test_documents_may_begin_with_their_separators(sizes, tmp_path, ids, separators, at_once):
+    path = bare(tmp_path / "a.bin", ids)
+    sizes(ids_looked_at=at_once)
+    file = nbbpe.TokenFile(path, dtype=np.uint16, separator_ids=separators, separator_first=True)
+    backwards = naive_documents(ids[::-1], separators)
+    assert [document.tolist() for document in file.documents()] == [document[::-1] for document in backwards[::-1]]
+    assert pickle.loads(pickle.dumps(file)).document_starts.tolist() == file.document_starts.tolist()
+    with pytest.raises(TypeError, match="separator_first must be True, False or None, not 0"):
+        nbbpe.TokenFile(path, dtype=np.uint16, separator_first=0)
 
 
 def test_the_highest_id_of_a_type_may_be_a_separator(tmp_path):
@@ -754,6 +771,7 @@ def test_ends_are_those_of_the_ids_that_are_open(records, small):
         ({"fingerprint": None}, "fingerprint must be a string"),
         ({"separator_ids": 5}, "separator_ids must be a list of ids"),
         ({"separator_ids": ["a"]}, "separator_ids must be a list of ids"),
+        ({"separator_first": 1}, "separator_first must be true or false, and is 1"),
         ({"versions": None}, "versions must be an object"),
     ],
 )

@@ -203,6 +203,33 @@ def test_a_source_that_has_changed_is_refused_and_says_how(small, sources, tmp_p
     assert sorted(os.listdir(out)) == ["ids.bin", "ids.bin.json"]
 
 
+@pytest.mark.parametrize("suffix", mostly_slow([".bin", ".npy"], usual=[".npy"]))
+def test_separators_in_front_are_resumed(small, sources, tmp_path, monkeypatch, stopped, encoded_parts, suffix):
+    options = {"separator": SPECIAL, "separator_first": True, "suffix": suffix}
+    inputs = [sources["txt"], sources["jsonl"]]
+
+    def stop(*args):
+        raise Stop
+
+    n_ids = encode(small, inputs, tmp_path / "one", resume=False, **options)
+    for n in 1, 4, 1000:
+        folder = tmp_path / f"after {n}"
+        folder.mkdir()
+        if n < 1000:
+            stopped(n, small, inputs, folder, **options)
+            with pytest.raises(ValueError, match="the option separator_first is False, and was True"):
+                encode(small, inputs, folder, **{**options, "separator_first": False})
+        else:  # while the files get their names
+            with monkeypatch.context() as patched:
+                patched.setattr("nbbpe.idfiles.publishing.put", stop)
+                with pytest.raises(Stop):
+                    encode(small, inputs, folder, **options)
+            encoded_parts.clear()
+        assert encode(small, inputs, folder, **options) == n_ids
+        assert contents(folder) == contents(tmp_path / "one")
+    assert len(encoded_parts) == 1  # its last separator had been moved
+
+
 def test_another_tokenizer_option_or_version_is_refused(small, sources, tmp_path, stopped):
     source, out = sources["txt"], tmp_path / "out"
     stopped(4, small, source, out)

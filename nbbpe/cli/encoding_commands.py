@@ -45,6 +45,7 @@ from .streams import STDIN, output, read_ids, stdin_blocks, write_ids
 @click.option("-o", "--output", "target", default=STDIN, metavar="FILE", help="A .bin or .npy file, or `-`.  [default: -]")
 @click.option("--format", "form", type=click.Choice(["text", "raw"]), help="Format of ids on stdout.  [default: text]")
 @click.option("--separator", metavar="TOKEN", help="The special token to write after each document.")
+@click.option("--separator-first", is_flag=True, help="Write it in front of each document instead.")
 @click.option(
     "--resume", is_flag=True, help="Keep finished parts next to FILE, and continue from the parts of an earlier run."
 )
@@ -60,6 +61,7 @@ def encode(
     target: str,
     form: str | None,
     separator: str | None,
+    separator_first: bool,
     resume: bool,
     allowed: Choice | None,
     tokenizer: str,
@@ -77,7 +79,9 @@ def encode(
     a record that contains one would become two documents.
     """
     inputs = inputs or [STDIN]
-    options |= {"separator": separator, "allowed_special": allowed}
+    if separator_first and separator is None:
+        raise click.UsageError("--separator-first needs --separator, the special token to write in front of each document")
+    options |= {"separator": separator, "separator_first": separator_first, "allowed_special": allowed}
     if target == STDIN:
         if as_json:
             raise click.UsageError("--json prints figures, and with -o - stdout is for the ids")

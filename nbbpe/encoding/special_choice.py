@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from ..model.special_tokens import pack
 from ..system.excerpt import shown
 from ..system.user_warnings import warn_user
+from ..system.wrong_argument import WrongArgument
 from ..text.text_windows import first_special
 from ..text.utf8 import Data, to_bytes
 from ..text.windows import NO_ID
@@ -110,9 +111,18 @@ def pack_special_tokens(tokens: Mapping[str, int]) -> PackedTokens:
     return pack((token.encode() for token in tokens), list(tokens.values()))
 
 
-def find_separator(special_tokens: Mapping[str, int], separator: str | None) -> int:
-    """The id to write after each document. Raises TypeError or ValueError for anything that is not a special token."""
+def find_separator(special_tokens: Mapping[str, int], separator: str | None, first: bool = False) -> int:
+    """The id to write after each document, or with `first` in front of it.
+
+    Raises TypeError or ValueError for anything that is not a special token, and for `first` without a separator.
+    """
+    if not isinstance(first, bool):
+        raise TypeError(f"separator_first must be True or False, not {shown(first)}")
     if separator is None:
+        if first:
+            raise WrongArgument(
+                "separator_first=True needs separator=, the special token to write in front of each document"
+            )
         return NO_ID
     if not isinstance(separator, str):
         raise TypeError(f"separator must be a special token or None, not {shown(separator)}")

@@ -52,3 +52,11 @@ def concatenated(parts: Iterable[Checksum]) -> Checksum:
         value = (value * pow(BASE, part.n_numbers, _MODULUS) + part.value) % _MODULUS
         n_numbers += part.n_numbers
     return Checksum(value, n_numbers)
+
+
+def moved_to_front(whole: Checksum, last: Checksum) -> Checksum:
+    """The checksum of ids of which the last ones are moved to the front, from that of all and that of the last ones."""
+    from ..kernels.encoding.checksum import BASE
+
+    rest = (whole.value - last.value) * pow(BASE, -last.n_numbers, _MODULUS) % _MODULUS  # BASE is odd
+    return concatenated([last, Checksum(rest, whole.n_numbers - last.n_numbers)])

@@ -63,6 +63,7 @@ def describe_ids(
     checksum: Checksum,
     sources: Sequence[tuple[Path, int | None, int | None]],
     separators: Sequence[str],
+    separator_first: bool,
     n_ends: int,
 ) -> dict[str, Any]:
     """The contents of the sidecar for a file of ids that a tokenizer has made.
@@ -70,7 +71,7 @@ def describe_ids(
     checksum   : of the ids
     sources    : of each its path, of which only the last part is kept, its size in bytes and the time of its last change in
                  nanoseconds since 1970 (None for a pipe or the like)
-    separators : the special tokens by which documents end
+    separators : the special tokens by which documents end, or with `separator_first` begin
     n_ends     : how many documents end without one, see document_ends
     """
     special = tokenizer.special_tokens
@@ -85,6 +86,7 @@ def describe_ids(
         "fingerprint": tokenizer.fingerprint,
         "vocab_size": tokenizer.vocab_size,
         "separator_ids": sorted({special[token] for token in separators}),
+        "separator_first": separator_first,
         "document_ends": n_ends,
         "sources": [
             {"name": os.path.basename(os.fspath(path)), "bytes": size, "mtime_ns": mtime_ns}
@@ -138,6 +140,7 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
         return None
     check_format(about, path, _FORMAT, _VERSION)
     about.setdefault("document_ends", 0)  # as in older sidecars
+    about.setdefault("separator_first", False)
     about.setdefault("checksum", None)
     separators, versions, classes = (about.get(name) for name in ("separator_ids", "versions", "character_classes"))
     rules = (
@@ -147,6 +150,7 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
         ("vocab_size", _is_count(about.get("vocab_size")), "an integer from 0 up"),
         ("fingerprint", _is_short(about.get("fingerprint")), f"a string of up to {_LONGEST} characters"),
         ("separator_ids", isinstance(separators, list) and all(map(_is_count, separators)), "a list of ids"),
+        ("separator_first", isinstance(about["separator_first"], bool), "true or false"),
         ("document_ends", _is_count(about["document_ends"]), "an integer from 0 up"),
         ("versions", isinstance(versions, dict) and all(map(_is_short, versions.values())), "an object of short strings"),
         ("character_classes", classes is None or _is_short(classes), f"null or a string of up to {_LONGEST} characters"),

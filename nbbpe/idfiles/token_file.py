@@ -36,6 +36,7 @@ class TokenFile:
         special tokens
     check : False to accept ids of another tokenizer, or without a sidecar
     verify : True to read the complete file and check its ids, see `verify`
+    separator_first : True if documents begin with a separator, and do not end with it; by default as the sidecar says
 
     Attributes
     ----------
@@ -45,6 +46,7 @@ class TokenFile:
     fingerprint : str, of the tokenizer that made the ids; None without a sidecar
     vocab_size : int, one more than that tokenizer's highest id; None without a sidecar
     separator_ids : tuple of int, ascending
+    separator_first : bool
 
     `data[i]` is an id, `data[a:b]` a view of some, and `np.asarray(data)` one of all: nothing is copied.
 
@@ -74,6 +76,7 @@ class TokenFile:
         separator_ids: Collection[int] | None = None,
         check: bool = True,
         verify: bool = False,
+        separator_first: bool | None = None,
     ) -> None:
         if tokenizer is not None and not hasattr(tokenizer, "fingerprint"):
             raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load) or None, not {shown(tokenizer)}")
@@ -92,6 +95,11 @@ class TokenFile:
             self.separator_ids = tuple(about["separator_ids"])
         else:
             self.separator_ids = tuple(sorted(set(tokenizer.special_tokens.values()))) if tokenizer is not None else ()
+        if separator_first is None:
+            separator_first = bool(about and about["separator_first"])
+        elif not isinstance(separator_first, bool):
+            raise TypeError(f"separator_first must be True, False or None, not {shown(separator_first)}")
+        self.separator_first: bool = separator_first
         self._starts: NDArray[np.int64] | None = None
         if verify:
             self.verify()
@@ -148,9 +156,9 @@ class TokenFile:
     def document_starts(self) -> NDArray[np.int64]:
         """Where each document starts, int64[n_documents], ascending from 0; found in one pass over the file, on first use.
 
-        A document ends after its separator, at the end of its record or of its file of text, or at the end of the ids. An
-        empty one that was encoded without a separator starts where the next one does. Raises ValueError if no ends are
-        known.
+        A document ends after its separator (or with `separator_first` before that of the next one), at the end of its
+        record or of its file of text, or at the end of the ids. An empty one that was encoded without a separator starts
+        where the next one does. Raises ValueError if no ends are known.
         """
         if self._starts is None:
             if not self.separator_ids and not self._n_ends:
@@ -160,8 +168,12 @@ class TokenFile:
                     "for GPT-2 separator_ids=[50256]"
                 )
             ends = checked_ends(self.path, self._ends, self._n_ends, self._n_ids)
+            of_separators = self._separator_ends()
+            if self.separator_first:
+                of_separators -= 1
+                of_separators = of_separators[of_separators > 0]
             # A separator may be the last id of a record.
-            ends = np.sort(np.concatenate([ends, np.setdiff1d(self._separator_ends(), ends, assume_unique=True)]))
+            ends = np.sort(np.concatenate([ends, np.setdiff1d(of_separators, ends, assume_unique=True)]))
             starts = np.concatenate([np.zeros(1, dtype=np.int64), ends])
             self._starts = starts[:-1] if starts[-1] == self._n_ids else starts
             self._starts.flags.writeable = False

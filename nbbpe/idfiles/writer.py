@@ -30,7 +30,7 @@ from ..system.scratch import scratch_folder
 from ..system.workers import check_workers, run_jobs
 from ..text.utf8 import Text
 from .block_writer import OutputFile
-from .checksum import Checksum, concatenated
+from .checksum import Checksum, checksum, concatenated, moved_to_front
 from .division import divide
 from .document_ends import append_ends, count_ends, ends_path
 from .executor_encoding import encode_on
@@ -59,6 +59,7 @@ def encode_file(
     allowed_special: Choice | None = None,
     split_with: str | None = None,
     documents: Iterable[Text] | None = None,
+    separator_first: bool = False,
     resume: bool = False,
     executor: Any = None,
 ) -> int:
@@ -77,6 +78,7 @@ def encode_file(
     separator : one of the tokenizer's special tokens, whose id is written after each document: a record, a row, an item of
         an iterable, or a file of plain text (in which special tokens may separate documents, too). None writes nothing
         between documents; the ends of records, and of each of several files, are then stored in a file of their own
+    separator_first : True writes the separator in front of each document, and not after it
     field, on_error : see `nbbpe.train`
     allowed_special : the special tokens that become their ids, "all" or a collection of them; others are plain text. None
         allows all in plain text and none in records
@@ -121,7 +123,7 @@ def encode_file(
     if check_executor(executor) is not None:
         n_workers = _EXECUTORS_WORKERS
     tokenizer = tokenizer._splitting_with(split_with)
-    separator_id = find_separator(tokenizer.special_tokens, separator)
+    separator_id = find_separator(tokenizer.special_tokens, separator, separator_first)
     allowed = tokenizer._allowed_tokens(allowed_special)
     inputs = find_inputs(input_path, field, on_error, "input_path", documents)
     with ExitStack() as stack:
@@ -131,10 +133,13 @@ def encode_file(
             check_not_read((each.path() for each in inputs), target, sidecar_path(target), ends_path(target))
             folder = stack.enter_context(scratch_folder(output_path))
         header = _NPY_HEADER if suffix == ".npy" else 0
+        # Parts end with separators in any case: the last one of all is moved to the front.
+        room = tokenizer.dtype.itemsize if separator_first else 0
         kept = None
         if resume:
             options = {
                 "separator": separator,
+                "separator_first": separator_first,
                 "field": field,
                 "on_error": on_error,
                 "allowed_special": None if allowed is None else sorted(allowed),
@@ -145,7 +150,9 @@ def encode_file(
         parts_folder = kept.folder if kept else folder
         # No document goes on in another file; of one alone, the end is that of the ids.
         ends_of_files = separator is None and len(inputs) > 1
-        encoder = PartEncoder(tokenizer, output_path, header, separator_id, on_error, allowed, parts_folder, ends_of_files)
+        encoder = PartEncoder(
+            tokenizer, output_path, header + room, separator_id, on_error, allowed, parts_folder, ends_of_files
+        )
         n_ids, checksum_of_all = _encode_parts(encoder, inputs, n_workers, progress, kept, executor)
         whole = kept.hand_over(folder) if kept else os.path.join(folder, "0")
         sources = [(path, each.size(), each.mtime_ns()) for each in inputs if (path := each.path()) is not None]
@@ -155,8 +162,13 @@ def encode_file(
             separators = []  # special tokens in a record are a part of it
         else:
             separators = list(tokenizer.special_tokens) if allowed is None else allowed
-        about = describe_ids(tokenizer, n_ids, checksum_of_all, sources, separators, count_ends(ends_path(whole)))
+        if separator_first and n_ids:
+            checksum_of_all = moved_to_front(checksum_of_all, checksum(np.array([separator_id], dtype=tokenizer.dtype)))
+        n_ends = count_ends(ends_path(whole))
+        about = describe_ids(tokenizer, n_ids, checksum_of_all, sources, separators, separator_first, n_ends)
         with name_in_errors(output_path):
+            if room:
+                _move_to_front(whole, header, n_ids, room)
             if header:
                 with open(whole, "r+b") as file:
                     file.write(_npy_header(tokenizer.dtype, n_ids))
@@ -286,6 +298,17 @@ def _append(whole: str, part: str) -> None:
                     pass
         with open(whole, "ab") as rest:
             shutil.copyfileobj(file, rest, 1 << 20)
+
+
+def _move_to_front(path: str, header: int, n_ids: int, n_bytes: int) -> None:
+    """Move the last id, of `n_bytes`, to the front, where the file has room for it behind the header."""
+    with open(path, "r+b") as file:
+        if n_ids:
+            file.seek(header + n_ids * n_bytes)
+            last = file.read(n_bytes)
+            file.seek(header)
+            file.write(last)
+        file.truncate(header + n_ids * n_bytes)
 
 
 def _npy_header(dtype: np.dtype[Any], n_ids: int) -> bytes:
