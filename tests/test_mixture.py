@@ -243,7 +243,7 @@ def test_a_limit_takes_about_so_many_bytes_of_each_source(tmp_path):
     (tmp_path / "a.txt").write_text("".join(letters(i, 100) for i in range(2000)), newline="")
     (tmp_path / "b.txt").write_text(letters(5, 3000), newline="")
     sources = {"a": tmp_path / "a.txt", "b": [tmp_path / "b.txt"]}
-    for max_bytes in 50_000, {"a": np.int64(50_000), "b": None}:
+    for max_bytes in 50_000, {"a": np.int64(50_000), "b": None}, {"a": "50 kB"}, "0.05MB":
         tok = nbbpe.train(nbbpe.Mixture(sources, max_bytes=max_bytes), 300)
         told = tok.provenance["training"]["mixture"]["sources"]
         assert 40_000 < told["a"]["bytes"] < 60_000
@@ -251,7 +251,7 @@ def test_a_limit_takes_about_so_many_bytes_of_each_source(tmp_path):
         # With the held-out share and the seed, the limit says which documents were trained on.
         tok.save(tmp_path / "tok")
         limits = nbbpe.load(tmp_path / "tok").provenance["training"]["mixture"]["max_bytes"]
-        assert limits == (dict.fromkeys(sources, 50_000) if max_bytes == 50_000 else {"a": 50_000})
+        assert limits == ({"a": 50_000} if isinstance(max_bytes, dict) else dict.fromkeys(sources, 50_000))
     assert "max_bytes" not in nbbpe.train(nbbpe.Mixture(sources), 300).provenance["training"]["mixture"]
 
 
@@ -359,6 +359,12 @@ def test_the_number_of_workers_changes_nothing(tmp_path, sizes):
         ({"shares": {"a": float("inf")}}, ValueError, r"shares\['a'\] must be positive, not inf"),
         ({"shares": {"a": 1}, "weights": {"a": 1}}, TypeError, "give weights or shares, not both"),
         ({"max_bytes": 0}, ValueError, "max_bytes must be at least 1, not 0"),
+        (
+            {"max_bytes": {"a": "1 acre"}},
+            ValueError,
+            'max_bytes must be a number of bytes, or a str such as "4GB" or "512MiB"',
+        ),
+        ({"max_bytes": 1.5}, TypeError, 'max_bytes must be a number of bytes, or a str such as "4GB", not 1.5'),
         ({"max_bytes": {"b": 1}}, ValueError, "max_bytes names 'b'"),
         ({"held_out": 1}, ValueError, "held_out must be at least 0 and less than 1, not 1"),
         ({"held_out": "0.1"}, TypeError, "held_out must be a number, not '0.1'"),

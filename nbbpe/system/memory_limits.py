@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
-import re
 from contextlib import suppress
 
+from .byte_sizes import byte_size
 from .excerpt import shown
 
-_UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B)\s*", re.IGNORECASE | re.ASCII)  # no Kelvin sign for a K
 LEAST = 64 * 10**6  # bytes; less than that the interpreter itself takes
 
 MemoryLimit = int | str | None
@@ -25,18 +22,7 @@ def memory_limit_of(value: MemoryLimit, machine_root: str = "/") -> int | None:
     if value is None:
         left = memory_left(machine_root)
         return None if left is None else max(3 * left // 4, LEAST)
-    if isinstance(value, bool) or not (isinstance(value, str) or hasattr(value, "__index__")):
-        raise TypeError(f'memory_limit must be a number of bytes, or a str such as "4GB", not {shown(value)}')
-    if isinstance(value, str):
-        found = _SIZE.fullmatch(value)
-        size = float(found[1]) * _UNITS[found[2].upper()] if found else math.inf
-        if math.isinf(size):
-            raise ValueError(
-                f'memory_limit must be a number of bytes, or a str such as "4GB" or "512MiB", not {shown(value)}'
-            )
-        n_bytes = int(size)
-    else:
-        n_bytes = value.__index__()
+    n_bytes = byte_size("memory_limit", value)
     if n_bytes < LEAST:
         raise ValueError(f"memory_limit must be at least {LEAST:,} bytes (64MB), not {shown(value)}")
     return n_bytes

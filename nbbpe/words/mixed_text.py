@@ -49,7 +49,7 @@ class MixedText(Supply):
         for name, words in self._held_out.items():
             self._records[name]["held_out_bytes_per_token"] = _bytes_per_token(words, model)
         mixture = self._mixture
-        limits = {name: int(limit) for name in mixture.sources if (limit := max_bytes_of(mixture, name)) is not None}
+        limits = {name: limit for name in mixture.sources if (limit := max_bytes_of(mixture, name)) is not None}
         told = {"held_out": mixture.held_out, **({"max_bytes": limits} if limits else {}), "seed": mixture.seed}
         return {"mixture": {**told, "sources": self._records}}
 

@@ -12,6 +12,7 @@ from ..counting.gathering import Gathered, Limit
 from ..counting.word_counts import WordCounts
 from ..sources import Input, check_field, find_inputs
 from ..sources.sampling import Sample, SampledInput
+from ..system.byte_sizes import byte_size
 from ..system.excerpt import shown, shown_count
 from ..system.integers import check_integer, check_positive
 from .parity import Parity, check_names, check_parity
@@ -38,10 +39,11 @@ class Mixture:
         numbers, one for each source; only their proportions matter. The source that counts least counts once, all others
         more often; sources without text are ignored.
     max_bytes
-        About how many bytes of a source to train on, for all sources, or by name. A larger source is sampled by whole
-        documents, as for `held_out`, and a warning says if more than twice as much is left. Its size must be known, so it
-        cannot be an iterator, Arrow data, a pipe, or a remote file whose server does not tell its size. The sizes of
-        compressed text, four times that of the file, and of a column of a parquet file are estimates.
+        About how many bytes of a source to train on, for all sources, or by name: a number, or a str such as "100MB". A
+        larger source is sampled by whole documents, as for `held_out`, and a warning says if more than twice as much is
+        left. Its size must be known, so it cannot be an iterator, Arrow data, a pipe, or a remote file whose server does
+        not tell its size. The sizes of compressed text, four times that of the file, and of a column of a parquet file are
+        estimates.
     held_out
         The share of each source's documents that is never trained on, 0 to less than 1. The provenance of the tokenizer
         says how well it compresses them. In plain text, special tokens separate documents; without special tokens, each
@@ -68,7 +70,7 @@ class Mixture:
     sources: Mapping[str, Any]
     weights: Mapping[str, float | Fraction] | None = None
     shares: Mapping[str, float] | None = None
-    max_bytes: int | Mapping[str, int] | None = None
+    max_bytes: int | str | Mapping[str, int | str] | None = None
     held_out: float = 0.0
     seed: int = 0
     parity: Parity | bool = False
@@ -89,7 +91,7 @@ class Mixture:
         check_names("max_bytes", limits, self.sources)
         for limit in limits.values():
             if limit is not None:
-                check_positive("max_bytes", limit)
+                check_positive("max_bytes", byte_size("max_bytes", limit))
         if isinstance(self.held_out, bool) or not isinstance(self.held_out, (int, float)):
             raise TypeError(f"held_out must be a number, not {shown(self.held_out)}")
         if not 0 <= self.held_out < 1:
@@ -199,7 +201,8 @@ def count_mixture(
 
 def max_bytes_of(mixture: Mixture, name: str) -> int | None:
     """The limit of a source; None if it has none."""
-    return mixture.max_bytes.get(name) if isinstance(mixture.max_bytes, Mapping) else mixture.max_bytes
+    limit = mixture.max_bytes.get(name) if isinstance(mixture.max_bytes, Mapping) else mixture.max_bytes
+    return None if limit is None else byte_size("max_bytes", limit)
 
 
 def is_sampled(mixture: Mixture, name: str) -> bool:
