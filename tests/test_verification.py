@@ -131,8 +131,10 @@ def test_names_of_models_are_found_by_huggingface_hub(small, monkeypatch, tmp_pa
     requests = []
 
     def download(name, file, local_files_only=False):
-        if name == "org/none":
+        if name == "org/none" or (name == "org/ranks" and file != "tokenizer.model"):
             raise EntryNotFoundError("404")
+        if name == "org/ranks":
+            return str(tmp_path / file)
         if name in ("org/offline", "org/cached"):
             if not local_files_only:
                 requests.append(file)
@@ -158,6 +160,12 @@ def test_names_of_models_are_found_by_huggingface_hub(small, monkeypatch, tmp_pa
         nbbpe.load("org/offline")
     assert not requests  # each takes half a minute
     assert nbbpe.load("org/cached") == small
+    small.save_tiktoken(tmp_path / "tokenizer.model")
+    with pytest.raises(ValueError, match=r"tokenizer\.model: neither name nor content is that of a known encoding"):
+        nbbpe.load("org/ranks")
+    (tmp_path / "tokenizer.model").write_bytes(b"\n\x0e\n\x05<unk>\x15\x00\x00\x00\x00\x18\x02")
+    with pytest.raises(ValueError, match=r"tokenizer\.model' is a model of sentencepiece, whose vocabulary is not"):
+        nbbpe.load("org/ranks")
 
 
 def test_a_name_without_its_library_says_what_to_install(monkeypatch):

@@ -13,8 +13,9 @@ from typing import Any
 from .tiktoken_package import tiktoken_package
 
 _ORG_MODEL = re.compile(r"[\w.-]+/[\w.-]+")
-# The files of a model's repository that are a tokenizer; the first one that exists is used.
-_FILES = [["tokenizer.json"], ["tekken.json"], ["vocab.json", "merges.txt"]]
+# The files of a model's repository that are a tokenizer; the first one that exists is used. The last two are ranks, or
+# sentencepiece, which its error then says.
+_FILES = [["tokenizer.json"], ["tekken.json"], ["vocab.json", "merges.txt"], ["tokenizer.model"], ["tiktoken.model"]]
 _ENCODINGS = ("gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony")
 
 
