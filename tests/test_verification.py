@@ -187,3 +187,18 @@ def test_an_encoding_that_cannot_be_fetched_says_what_else_to_do(monkeypatch):
     with pytest.raises(FileNotFoundError, match=r"could not fetch .*OSError: no network, .* \.\.\.\)\. .*TIKTOKEN_CACHE"):
         nbbpe.load("o200k_base")
     assert "tiktoken" in sys.modules
+
+
+def test_the_name_of_a_model_of_openai_is_told_its_encoding(monkeypatch, tmp_path):
+    with pytest.raises(
+        FileNotFoundError, match=r"^'gpt-4o' is missing \(if you mean the model, .* encoding, 'o200k_base'\)"
+    ):
+        nbbpe.load("gpt-4o")
+    with pytest.raises(FileNotFoundError, match=r"^'gpt-4-of-mine' is missing .* 'cl100k_base'"):
+        nbbpe.load("gpt-4-of-mine")
+    for name in "my-gpt-4o", tmp_path / "gpt-4o":
+        with pytest.raises(FileNotFoundError, match=r"gpt-4o' is missing; a tokenizer is"):
+            nbbpe.load(name)
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
+    with pytest.raises(FileNotFoundError, match=r"^'gpt-4o' is missing; a tokenizer is"):
+        nbbpe.load("gpt-4o")

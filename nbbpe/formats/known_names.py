@@ -31,6 +31,15 @@ def found_by_name(name: str) -> Any:
     return None
 
 
+def encoding_of_model(name: str) -> str | None:
+    """The name of the encoding of one of OpenAI's models, such as "gpt-4o"; None for another name, or without tiktoken."""
+    try:
+        found: str = tiktoken_package().model.encoding_name_for_model(name)
+    except (ImportError, AttributeError, KeyError):  # older versions do not have this function
+        return None
+    return found
+
+
 def _encoding(name: str) -> Any:
     try:
         tiktoken = tiktoken_package()

@@ -12,7 +12,7 @@ from ..model.model import Model
 from ..system.paths import Path, check_tokenizer_file
 from . import folder, gpt2, huggingface, tekken, tiktoken
 from .gpt2_settings import check_plain_gpt2
-from .known_names import found_by_name
+from .known_names import encoding_of_model, found_by_name
 
 Kind = Literal["nbbpe", "huggingface", "tiktoken", "tekken", "gpt2"]
 
@@ -81,7 +81,11 @@ def recognised(source: object) -> Found:
         known = found_by_name(source) if isinstance(source, str) else None
         if known is not None:
             return recognised(known)
-        raise FileNotFoundError(f"{os.fspath(source)!r} is missing; a tokenizer is {_KNOWN_PATHS}")
+        name = os.fspath(source)
+        # It is not loaded: tiktoken knows models by how their names begin, and a folder of such a name may be missing.
+        encoding = encoding_of_model(source) if isinstance(source, str) else None
+        hint = f" (if you mean the model, give the name of its encoding, {encoding!r})" if encoding else ""
+        raise FileNotFoundError(f"{name!r} is missing{hint}; a tokenizer is {_KNOWN_PATHS}")
     return _file(source)
 
 
