@@ -490,6 +490,6 @@ def test_a_compressed_source_that_is_larger_than_estimated_is_named_with_the_rea
 def test_a_source_of_empty_records_is_named_once(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": ""}\n' * 9)
     (tmp_path / "b.jsonl").write_text("".join(f'{{"text": "the cat {i}"}}\n' for i in range(99)))
-    with pytest.warns(UserWarning, match="^held_out=0.1 leaves no text of 'a' to train on") as caught:
+    with pytest.warns(UserWarning, match="^there is no text of 'a', neither to train on nor to hold out") as caught:
         nbbpe.train(nbbpe.Mixture({name: tmp_path / f"{name}.jsonl" for name in "ab"}, held_out=0.1), 260)
     assert len(caught) == 1

@@ -72,7 +72,12 @@ class MixedText(Supply):
         ]
         without = [name for name in sampled if trained[name].is_empty()]
         if len(without) < len(trained):  # else it is an error
-            _warn_of_sampled(without, f"{self._limits()} leaves no text of", " to train on, as")
+            # With max_bytes, it is not known whether there is text in what is left out.
+            empty = [n for n in without if max_bytes_of(mixture, n) is None and not len(counted.held_out[n].counts)]
+            if empty:
+                warn_user(f"there is no text of {first_few(empty)}, neither to train on nor to hold out")
+            left_out = [name for name in without if name not in empty]
+            _warn_of_sampled(left_out, f"{self._limits()} leaves no text of", " to train on, as")
         if mixture.held_out:
             none = [name for name in sampled if not len(counted.held_out[name].counts) and name not in without]
             _warn_of_sampled(none, f"held_out={mixture.held_out} holds out no text of", ", as")
