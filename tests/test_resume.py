@@ -8,6 +8,7 @@ import io
 import json
 import os
 import shutil
+import signal
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -18,6 +19,7 @@ import texts
 from effort import mostly_slow
 
 import nbbpe
+from nbbpe import cli
 from nbbpe.idfiles import division, kept_parts, manifest, writer
 from nbbpe.sources import sampled_digest
 
@@ -122,6 +124,33 @@ def test_a_run_that_was_stopped_anywhere_ends_in_the_files_of_one_run(
         assert contents(folder) == contents(one)
         assert sorted(os.listdir(folder)) == sorted(contents(one))
     assert (f"ids{suffix}.ends" in contents(one)) == (kind == "jsonl")
+
+
+@pytest.mark.parametrize(("number", "said"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "ended by SIGTERM")])
+def test_the_command_says_what_it_has_kept(small, sources, tmp_path, monkeypatch, capfd, number, said):
+    small.save(tmp_path / "tok")
+    command = ["encode", sources["txt"], "-o", tmp_path / "ids.bin", "-t", tmp_path / "tok", "--workers", 1, "--resume"]
+
+    def ended_after(n: int) -> str:
+        real, noted = manifest.Manifest.add, []
+
+        def add(self, number_of_part, finished):
+            if len(noted) == n:
+                signal.raise_signal(number)
+            noted.append(number_of_part)
+            real(self, number_of_part, finished)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(manifest.Manifest, "add", add)
+            assert cli.main([*map(str, command)]) == 128 + number
+        return capfd.readouterr().err.splitlines()[-1]
+
+    assert ended_after(0) == f"nbbpe: {said}"
+    kept = f"finished parts are kept in {tmp_path / 'ids.bin.resume'}, and the same command continues from there"
+    assert ended_after(2) == f"nbbpe: {said}; {kept}"
+    assert ended_after(1) == f"nbbpe: {said}; {kept}"
+    assert cli.main([*map(str, command)]) == 0
+    assert not (tmp_path / "ids.bin.resume").exists()
 
 
 def test_malformed_records_of_finished_parts_are_told_of(small, sources, tmp_path, stopped):

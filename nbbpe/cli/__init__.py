@@ -61,10 +61,10 @@ def _exit_code(arguments: list[str], debug: bool) -> int:
         except BrokenPipeError:
             return EXIT_NOBODY_READS
         except KeyboardInterrupt as ended:
-            number = ended.number if isinstance(ended, Ended) else signal.SIGINT
+            number, left = (ended.number, ended.left) if isinstance(ended, Ended) else (signal.SIGINT, "")
             if number == signal.SIGINT and sys.stderr.isatty():
                 print(file=sys.stderr)  # ends the line in which the terminal shows ^C
-            _say("interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}", debug)
+            _say(f"{'interrupted' if number == signal.SIGINT else f'ended by {signal.Signals(number).name}'}{left}", debug)
             return EXIT_SIGNAL + number
         except Exception as error:
             _say(f"error: {_message(error)}", debug)

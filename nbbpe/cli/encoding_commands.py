@@ -31,6 +31,7 @@ from .options import (
     tokenizer_option,
     workers_option,
 )
+from .signals import Ended
 from .streams import STDIN, output, read_ids, stdin_blocks, write_ids
 
 
@@ -103,7 +104,14 @@ def encode(
     encoder = _encoder_of(tokenizer, separator, split_with, patterns)
     with as_paths(inputs) as paths:
         began = time.perf_counter()
-        n_tokens = encoder.encode_file(paths, target, workers, split_with=split_with, resume=resume, **options)
+        try:
+            n_tokens = encoder.encode_file(paths, target, workers, split_with=split_with, resume=resume, **options)
+        except Ended as ended:
+            from ..idfiles.kept_parts import folder_of  # here, as other commands do without it
+
+            if resume and os.path.isdir(kept := folder_of(target)):
+                ended.left = f"; finished parts are kept in {shown_path(kept)}, and the same command continues from there"
+            raise
         seconds = time.perf_counter() - began
     dtype = encoder.dtype.name
     figures = {"output": target, "n_tokens": n_tokens, "dtype": dtype, "seconds": round(seconds, 3)}

@@ -20,11 +20,15 @@ _AGAIN_AFTER = 0.02  # seconds
 
 
 class Ended(KeyboardInterrupt):
-    """A signal has asked the command to end. Code that does not catch KeyboardInterrupt does not catch this."""
+    """A signal has asked the command to end. Code that does not catch KeyboardInterrupt does not catch this.
+
+    left : what the message says of files that stay, as they are of use
+    """
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.number = number
+        self.left = ""
 
 
 class _Answers:
