@@ -88,7 +88,8 @@ class TokenizerVocabulary:
         tie_break  : as in `nbbpe.train`; None takes the rule with which nbbpe trained this tokenizer, else "bytes"
         source, documents, field, on_error, workers, progress, split_with, counts, weights, memory_limit, min_word_count,
         executor : as in `nbbpe.train`
-        min_frequency, max_token_length, rules, on_interrupt : as in `nbbpe.train`, for new tokens
+        min_frequency, max_token_length, rules, on_interrupt : as in `nbbpe.train`, for new tokens. With documents=[], the
+            seeds of the rules are all that is learned, and `vocab_size` may be left out
 
         All tokens keep their ids, special tokens too. Text is prepared and split as by this tokenizer, its merges are
         applied to each word, and training continues from there. Counts are used as they are, with a warning if this

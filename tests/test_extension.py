@@ -485,6 +485,27 @@ def test_what_has_a_byte_that_the_vocabulary_lacks_is_refused(tmp_path):
     assert nbbpe.train(counts=table[:1], vocab_size=255, start=tok, pattern="gpt2").merges == [(b"a", b"b")]
 
 
+def test_seeds_alone_are_learned_where_there_are_no_documents(gpt2):
+    small = nbbpe.train(documents=["the cat sat on the mat"] * 3, vocab_size=264, special_tokens=["<e>"])
+    seeds = [" photosynthesis", "dog", "the", b"\xff\xfe"]
+    rules = nbbpe.TokenRules(seeds=seeds)
+    for tok in small, gpt2:
+        larger = tok.extend(documents=[], rules=rules)
+        assert [larger.count(seed) for seed in seeds] == [1] * 4
+        assert all(larger.id_to_token(i) == tok.id_to_token(i) for i in range(tok.vocab_size))
+        made = {larger.id_to_token(i) for i in range(tok.vocab_size, larger.vocab_size)}
+        assert all(any(token in (seed if isinstance(seed, bytes) else seed.encode()) for seed in seeds) for token in made)
+        assert larger.provenance["training"]["rules"] == nbbpe.TokenRules(seeds=seeds).record()
+        assert tok.extend(documents=(), vocab_size=larger.vocab_size + 1000, rules=rules) == larger
+        with pytest.raises(ValueError, match=r"need \d+ tokens, .* vocab_size leaves room for 1"):
+            tok.extend(documents=[], vocab_size=tok.vocab_size + 1, rules=rules)
+        with pytest.raises(TypeError, match="vocab_size is missing"):
+            tok.extend(documents=["dog"], rules=rules)
+    assert small.extend(documents=[], rules=nbbpe.TokenRules(seeds=["the"])).vocab_size == 264  # a token already
+    with pytest.raises(ValueError, match="there is no text"):
+        small.extend(documents=[], vocab_size=300)
+
+
 @pytest.mark.parametrize("options", [{"normalizer": {"type": "NFC"}}, {"add_prefix_space": True}])
 def test_counts_of_text_that_would_be_changed_are_warned_of(tmp_path, options):
     tok = tokenizer_json(tmp_path, **options)

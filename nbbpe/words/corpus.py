@@ -17,6 +17,12 @@ class Corpus(NamedTuple):
     weights: Any = None
 
     @property
+    def is_nothing(self) -> bool:
+        """Whether an empty list of documents is all that there is."""
+        has_others = any(each is not None for each in (self.source, self.counts, self.weights))
+        return not has_others and isinstance(self.documents, (list, tuple)) and not self.documents
+
+    @property
     def parity(self) -> Parity | None:
         """The parity between the sources of a mixture, if it is wanted."""
         parity = self.source.parity if isinstance(self.source, Mixture) else None
