@@ -657,6 +657,36 @@ def test_plain_calls_never_reach_tokenizers(folders, monkeypatch):
         whole.encodings[0].overflowing  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    ("variables", "n_threads"),
+    [
+        ({}, None),
+        ({"TOKENIZERS_PARALLELISM": "true"}, None),
+        ({"TOKENIZERS_PARALLELISM": "False"}, 1),
+        ({"TOKENIZERS_PARALLELISM": "0", "RAYON_NUM_THREADS": "4"}, 1),
+        ({"RAYON_NUM_THREADS": "3"}, 3),
+        ({"RAYON_NUM_THREADS": "0"}, None),
+        ({"RAYON_NUM_THREADS": "many"}, None),
+    ],
+)
+def test_threads_are_limited_by_the_variables_of_tokenizers(folders, monkeypatch, variables, n_threads):
+    for name in "TOKENIZERS_PARALLELISM", "RAYON_NUM_THREADS":
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    fast = NbbpeTokenizerFast.from_pretrained(next(iter(folders.values())))
+    asked, real = [], nbbpe.Tokenizer.encode_batch_flat
+
+    def encode_batch_flat(self, texts, **options):
+        asked.append(options["num_threads"])
+        return real(self, texts, **options)
+
+    monkeypatch.setattr(nbbpe.Tokenizer, "encode_batch_flat", encode_batch_flat)
+    rows = ["the cat sat on the mat"] * 200
+    assert fast(rows)["input_ids"] == [fast("the cat sat on the mat")["input_ids"]] * 200
+    assert asked == [n_threads]
+
+
 def test_many_rows_are_made_without_looking_through_them_again_and_again(folders):
     fast = NbbpeTokenizerFast.from_pretrained(folders["plain"])
     fast("a")  # which compiles and loads what there is

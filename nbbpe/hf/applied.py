@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,16 @@ from .characters import are_alike
 from .rows import Frame
 
 _FEW, _SHORT = 128, 1 << 14  # texts, and their characters, which are encoded one by one in less time than as a batch
+_OFF = ("", "0", "off", "false", "f", "no", "n")  # TOKENIZERS_PARALLELISM, as tokenizers reads it
 _FEW_IDS = 128  # whose words are numbered one by one in less time than by NumPy
+
+
+def _most_threads() -> int | None:
+    """The most threads that the environment allows tokenizers, by the variables that it reads; None for any number."""
+    if os.environ.get("TOKENIZERS_PARALLELISM", "on").lower() in _OFF:
+        return 1
+    n_threads = os.environ.get("RAYON_NUM_THREADS", "")
+    return int(n_threads) or None if n_threads.isascii() and n_threads.isdecimal() else None
 
 
 class Applied:
@@ -77,7 +87,7 @@ class Applied:
                 ids += tokenizer.encode(text, allowed_special=allowed_special) if found is None else found
                 starts.append(len(ids))
             return ids, starts
-        return tokenizer.encode_batch_flat(texts, allowed_special=allowed_special)
+        return tokenizer.encode_batch_flat(texts, allowed_special=allowed_special, num_threads=_most_threads())
 
     @lazy
     def frames(self) -> dict[tuple[bool, bool], Frame]:
