@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO
 
-from .frames import BLOCK_HEADER, MAGIC, Frame, around_blocks, block, find_frames, is_skippable
+from .frames import BLOCK_HEADER, MAGIC, around_blocks, block, find_frames, is_skippable
 from .inputs import WHOLE, Extent, File, Input, Stream
 from .optional_packages import require
 from .read_ahead import read_ahead
@@ -71,20 +71,20 @@ class CompressibleFile(Input):
         if n_parts > 1:
             least = 0  # of the next frame that is looked into
             with self.file.open() as raw:
-                for frame in find_frames(raw, self.compression):
-                    if frame.start < least or frame.start * n_parts < len(cuts) * size:
+                for start in find_frames(raw, self.compression):
+                    if start < least or start * n_parts < len(cuts) * size:
                         continue
-                    if (skip := find(self._beginning(frame))) is not None:
-                        cuts.append((frame.start, skip))
-                    least = frame.start + size // (n_parts * _LOOKS)
+                    if (skip := find(self._beginning(start))) is not None:
+                        cuts.append((start, skip))
+                    least = start + size // (n_parts * _LOOKS)
         ends: list[tuple[int | None, int]] = [*cuts[1:], (None, 0)]
         return [Extent(start, end, skip, end_skip) for (start, skip), (end, end_skip) in zip(cuts, ends, strict=True)]
 
-    def _beginning(self, frame: Frame) -> bytes:
-        """The first bytes of a frame's text, and none of the next one's, also where nobody knows where that begins."""
+    def _beginning(self, start: int) -> bytes:
+        """The first bytes of the text of the frame at `start`, and none of the next one's, wherever that begins."""
         buffer = memoryview(bytearray(_LOOK))
         n = 0
-        alone = Extent(frame.start, frame.start + 1)
+        alone = Extent(start, start + 1)
         with open_stream(self.file, self.compression, Tally("raise"), alone, reads_ahead=False) as stream:
             while n < len(buffer) and (got := stream.readinto(buffer[n:])):
                 n += got

@@ -8,7 +8,7 @@ member can be decompressed without those before it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from ..text.byte_source import read_at
 
@@ -27,23 +27,16 @@ _BGZF_EXTRA_AT = 10
 _BGZF_HEADER = 18
 
 
-class Frame(NamedTuple):
-    """A frame with text: where it begins, and where the next one does; None for what was not looked for."""
-
-    start: int
-    end: int | None
-
-
-def find_frames(file: BinaryIO, compression: str) -> Iterator[Frame]:
-    """The frames of a compressed file, in order, as far as their headers tell.
+def find_frames(file: BinaryIO, compression: str) -> Iterator[int]:
+    """Where the frames with text of a compressed file begin, in order, as far as their headers tell.
 
     What is not understood ends them: a damaged frame, a member of gzip without its length, a frame that is very long or
-    needs much memory. So the last one may have no end; whoever reads from there on finds what is wrong, if anything is.
+    needs much memory. Whoever reads from the last one on finds what is wrong, if anything is.
     """
     return _bgzf_frames(file) if compression == ".gz" else _zstd_frames(file)
 
 
-def _zstd_frames(file: BinaryIO) -> Iterator[Frame]:
+def _zstd_frames(file: BinaryIO) -> Iterator[int]:
     start = 0
     while len(data := read_at(file, start, _LONGEST_HEADER)) > 8:
         if is_skippable(data):
@@ -51,9 +44,8 @@ def _zstd_frames(file: BinaryIO) -> Iterator[Frame]:
             continue
         if not data.startswith(MAGIC):
             return
-        end = None if _zstd_window(data) > MOST_WINDOW else _zstd_end(file, start, data[4])
-        yield Frame(start, end)
-        if end is None:
+        yield start
+        if _zstd_window(data) > MOST_WINDOW or (end := _zstd_end(file, start, data[4])) is None:
             return
         start = end
 
@@ -105,13 +97,12 @@ def _zstd_end(file: BinaryIO, start: int, descriptor: int) -> int | None:
     return None
 
 
-def _bgzf_frames(file: BinaryIO) -> Iterator[Frame]:
+def _bgzf_frames(file: BinaryIO) -> Iterator[int]:
     start = 0
     while len(data := read_at(file, start, _BGZF_HEADER)) == _BGZF_HEADER:
         if not data.startswith(_BGZF) or data[_BGZF_EXTRA_AT:-2] != _BGZF_EXTRA:
             if data.startswith(_BGZF[:2]) and start:
-                yield Frame(start, None)
+                yield start
             return
-        end = start + int.from_bytes(data[-2:], "little") + 1
-        yield Frame(start, end)
-        start = end
+        yield start
+        start += int.from_bytes(data[-2:], "little") + 1
