@@ -8,6 +8,7 @@ from typing import Any
 
 import regex
 
+from ..system.excerpt import shown
 from ..system.lazy import lazy
 from .time_limit import seconds_for
 
@@ -16,7 +17,6 @@ _MATCHES_AT_ONCE = 256
 _PIECE = 32  # characters of a text that is mostly one pretoken
 _GAP = 3  # characters between two matches of a run
 _GROUP = "nbbpe_match"
-_SHOWN = 100  # characters of a pattern and of a text in errors
 
 # Not regex.ASCII: within another regex, `regex` reads \h, and letters whose case is ignored, as if it were not set.
 _ALLOWED_FLAGS = regex.UNICODE | regex.VERSION0 | regex.IGNORECASE | regex.MULTILINE | regex.DOTALL
@@ -77,8 +77,8 @@ class RegexSplitter:
             yield from self._stream(text)
         except MemoryError:
             raise ValueError(
-                f"pattern {_shown(self._pattern)} calls itself without end, or more often than `regex` has memory for, in "
-                f"a text of {len(text):,} characters: {_shown(text)}. A call should come after something that is matched"
+                f"pattern {shown(self._pattern)} calls itself without end, or more often than `regex` has memory for, in "
+                f"a text of {len(text):,} characters: {shown(text)}. A call should come after something that is matched"
             ) from None
 
     def _stream(self, text: str) -> Iterator[list[str]]:
@@ -151,8 +151,8 @@ class RegexSplitter:
 
     def _takes_too_long(self, text: str, done: int) -> ValueError:
         return ValueError(
-            f"pattern {_shown(self._pattern)} takes too long: it tries more and more ways to match (backtracking), and was "
-            f"given up in a text of {len(text):,} characters, after character {done:,}: {_shown(text[done:])}. Give it "
+            f"pattern {shown(self._pattern)} takes too long: it tries more and more ways to match (backtracking), and was "
+            f"given up in a text of {len(text):,} characters, after character {done:,}: {shown(text[done:])}. Give it "
             "fewer ways to match the same, with ++ in place of +, for example"
         )
 
@@ -164,7 +164,3 @@ def _append(parts: list[str], text: str, done: int, match: tuple[int, int]) -> N
         parts.append(text[done:start])
     if end > start:
         parts.append(text[start:end])
-
-
-def _shown(text: str) -> str:
-    return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."

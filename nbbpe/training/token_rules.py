@@ -10,6 +10,7 @@ from ..kernels.training import token_limits
 from ..system.excerpt import shown
 from ..system.integers import check_limit
 from ..system.lazy import imported_on_use
+from ..text.pattern import naming_regex
 from ..text.time_limit import seconds_for
 from ..text.utf8 import each_to_bytes, to_text
 
@@ -176,12 +177,8 @@ def _predicate(item: Forbidden) -> Callable[[bytes], Any]:
         return item
     if not isinstance(item, (str, bytes)):
         raise TypeError(f"forbidden must be a regex, a function or a list of these, not {shown(item)}")
-    try:
+    with naming_regex(f"forbidden has {shown(item)}, which"):
         search = regex.compile(item).search
-    except regex.error as error:
-        raise ValueError(f"`regex` does not take {item!r}: {error}") from None
-    except Exception as error:  # RecursionError of nested groups, and any other error
-        raise ValueError(f"forbidden has {shown(item)}, too complex for `regex` ({type(error).__name__})") from None
 
     def is_forbidden(token: bytes) -> Any:
         text = token if isinstance(item, bytes) else to_text(token)
