@@ -385,7 +385,7 @@ def test_each_structure_is_given_room_when_it_is_full(watched, monkeypatch):
 def test_no_merge_takes_more_room_than_it_asks_for(monkeypatch):
     """Here, what grows ends where a page begins that may not be touched."""
     pages = contextlib.ExitStack()
-    make, rule_of = pair_table.new_pair_table, merges._tie_rule
+    make, rule_of = pair_table.new_pair_table, merges.tie_rule
 
     def with_room(array, n, used, most=None):
         shape = max(n, len(array)), *array.shape[1:]
@@ -406,7 +406,7 @@ def test_no_merge_takes_more_room_than_it_asks_for(monkeypatch):
     for module in growing_arrays, merges:
         monkeypatch.setattr(module, "with_room", with_room)
     monkeypatch.setattr(pair_table, "new_pair_table", short_table)
-    monkeypatch.setattr(merges, "_tie_rule", short_rule)
+    monkeypatch.setattr(merges, "tie_rule", short_rule)
     source = random.Random(16)
     # The first merge makes lists of 40, 40, 30, 30, 30 and 30 entries, of which two fit into the place of the former list.
     beside = [b"ad"] * 40 + [b"be"] * 30 + [b"cf"] * 30

@@ -17,7 +17,7 @@ import numpy as np
 from nbbpe.counting.word_counts import WordCounts, words_from_dict
 from nbbpe.kernels.training import linked_words, merge_loop, pair_table, token_limits
 from nbbpe.training.first_pairs import pairs_of_bytes
-from nbbpe.training.merges import _Queue, _tie_rule
+from nbbpe.training.merges import MergeQueue, tie_rule
 
 ASSETS = Path(__file__).parents[1] / "assets"
 WORDS = {b"low": 2, b"lower": 1}
@@ -43,7 +43,7 @@ def snapshots(counted: WordCounts) -> tuple[linked_words.LinkedWords, Snapshot, 
     """The linked words, all arrays before and after the first merge, and that merge."""
     n_tokens = merge_loop.N_BYTES + 1
     linked, table = pairs_of_bytes(counted, n_tokens, n_threads=1)
-    ties, queue = _tie_rule("bytes", n_tokens), _Queue()
+    ties, queue = tie_rule("bytes", n_tokens), MergeQueue()
     tokens = merge_loop.new_tokens(merge_loop.N_BYTES, n_tokens)
     before = _snapshot(linked, table)
     queue.enter(table, linked, ties, 1)

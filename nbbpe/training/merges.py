@@ -28,7 +28,7 @@ _TOKEN_BYTES = 64  # of a token: its merge, its bytes, its order
 _LONG_TOKEN = 8
 
 
-def _tie_rule(tie_break: str, n_tokens: int, start: Start | None = None) -> bucket_queue.TieRule:
+def tie_rule(tie_break: str, n_tokens: int, start: Start | None = None) -> bucket_queue.TieRule:
     """The TieRule of a named rule, with the 256 bytes entered, or the tokens of `start`, and room for `n_tokens` tokens."""
     tokens = [bytes([byte]) for byte in range(256)] if start is None else start.tokens
     n, text = len(tokens), b"".join(tokens)
@@ -51,7 +51,7 @@ def _tie_rule(tie_break: str, n_tokens: int, start: Start | None = None) -> buck
     return ties
 
 
-class _Queue:
+class MergeQueue:
     """The pairs that wait to be merged, for `learn_merges`; ParityQueues does the same for several sources.
 
     arrays : as merge_batch takes them
@@ -181,13 +181,13 @@ def learn_merges(
         linked, table = pairs_of_bytes(counted, n_tokens, n_threads)
     else:
         linked, table = pairs_of_symbols(counted, start, n_tokens)
-    ties = _tie_rule(options.tie_break, n_tokens, start)
+    ties = tie_rule(options.tie_break, n_tokens, start)
     token_filter = TokenFilter(options.rules, () if start is None else start.tokens)
     limits = token_filter.limits(options.max_token_length)
     if limits.numbers[[token_limits.MOST_BYTES, token_limits.MOST_LETTERS]].min() < _LONG_TOKEN:
         tokens.state[merge_loop.FLOOR_RISES] = 0
     min_count = min(options.least_count, 2**63 - 1)
-    queue: _Queue | ParityQueues = _Queue()
+    queue: MergeQueue | ParityQueues = MergeQueue()
     merge = merge_loop.merge_batch
     if groups is not None:
         lengths = np.diff(counted.starts if start is None else start.symbol_starts)

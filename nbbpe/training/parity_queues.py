@@ -33,7 +33,7 @@ class Groups(NamedTuple):
 
 
 class ParityQueues:
-    """A queue for each source, in place of the one queue of the plain loop: see `merges._Queue`.
+    """A queue for each source, in place of the one queue of the plain loop: see `merges.MergeQueue`.
 
     arrays : as merge_parity_batch takes them
     """
