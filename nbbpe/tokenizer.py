@@ -18,7 +18,7 @@ from .encoding.batches import encode_batch_flat, encode_segments, lists_of
 from .encoding.encoder import SHORT, Encoder
 from .encoding.id_types import check_dtype
 from .encoding.new_encoder import new_encoder
-from .encoding.padding import Padded, Side, check_padding, find_pad, padded
+from .encoding.padding import Padded, Side, as_rows, check_padding, find_pad
 from .encoding.special_choice import ALL, NONE, Choice, Chosen, allowed_in, check_choice, choose, pack_special_tokens
 from .encoding.tokens import Tokens, show
 from .model.model import Model
@@ -591,7 +591,7 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
             dropout=dropout,
             seed=seed,
         )
-        return padded(ids, starts, rows, pad, wanted)
+        return as_rows(ids, starts, rows, pad, wanted)
 
     def tokenize(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> Tokens:
         """The tokens of a text: ids, bytes, offsets in bytes and in characters (see Tokens).

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbbpe.idfiles.checksum import Checksum, checksum, concatenated, moved_to_front
+from nbbpe.idfiles.checksum import Checksum, checksum, checksum_of_parts, moved_to_front
 from nbbpe.kernels.encoding.checksum import BASE
 
 
@@ -17,7 +17,7 @@ from nbbpe.kernels.encoding.checksum import BASE
 def test_parts_have_the_checksum_of_the_whole(dtype, data, cuts):
     ids = np.frombuffer(data[: len(data) // 4 * 4], dtype=dtype)  # which may not be written to
     parts = np.split(ids, sorted(min(cut, len(ids)) for cut in cuts))
-    assert concatenated(map(checksum, parts)) == checksum(ids)
+    assert checksum_of_parts(map(checksum, parts)) == checksum(ids)
     assert checksum(ids) == (naive.checksum(ids.tobytes()), len(ids) * ids.itemsize // 2)
 
 
@@ -26,7 +26,7 @@ def test_many_numbers_have_the_checksum_of_its_twin(n):
     for ids in np.random.default_rng(n).integers(1 << 16, size=n, dtype=np.uint16), np.full(n, 0xFFFF, dtype=np.uint16):
         assert checksum(ids) == (naive.checksum(ids.tobytes()), n)
         assert checksum(ids[: n // 3]) == (naive.checksum(ids[: n // 3].tobytes()), n // 3)
-        assert concatenated(map(checksum, (ids[: n // 3], ids[n // 3 :]))) == checksum(ids)
+        assert checksum_of_parts(map(checksum, (ids[: n // 3], ids[n // 3 :]))) == checksum(ids)
         assert moved_to_front(checksum(ids), checksum(ids[n // 3 :])) == checksum(np.roll(ids, n - n // 3))
 
 

@@ -63,7 +63,7 @@ def check_padding(
     return Padding(max_length, width, padding_side, truncation_side, multiple)
 
 
-def padded(ids: NDArray[Any], starts: NDArray[np.int64], padding: Padding, pad_id: int, dtype: np.dtype[Any]) -> Padded:
+def as_rows(ids: NDArray[Any], starts: NDArray[np.int64], padding: Padding, pad_id: int, dtype: np.dtype[Any]) -> Padded:
     """Texts as rows of one array.
 
     ids, starts : the ids of all texts, and where those of each begin and end

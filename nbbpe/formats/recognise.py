@@ -34,7 +34,7 @@ _OTHERS = (
 )
 
 
-class Found(NamedTuple):
+class Recognised(NamedTuple):
     """A format, and the arguments of its reader."""
 
     kind: Kind
@@ -57,22 +57,22 @@ def read_model(source: object, check: bool = True) -> Model:
     return model
 
 
-def recognised(source: object) -> Found:
+def recognised(source: object) -> Recognised:
     """The format of a tokenizer.
 
     Raises FileNotFoundError for a path where nothing is, or a folder without any known file; ValueError for a file, and
     TypeError for any other object. All say what was looked for.
     """
     if tiktoken.is_encoding(source):
-        return Found("tiktoken", (source,))
+        return Recognised("tiktoken", (source,))
     if huggingface.is_tokenizer(source):
-        return Found("huggingface", (source,))
+        return Recognised("huggingface", (source,))
     if (
         isinstance(source, (tuple, list))
         and len(source) == 2
         and all(isinstance(path, (str, os.PathLike)) for path in source)
     ):
-        return Found("gpt2", tuple(source))
+        return Recognised("gpt2", tuple(source))
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"{type(source).__name__} is not a tokenizer that nbbpe knows; it knows {_KNOWN}")
     if os.path.isdir(source):
@@ -94,23 +94,23 @@ def _like_tekken(name: str) -> bool:
     return name.startswith("tekken") and name.endswith(".json")
 
 
-def _in_folder(path: Path) -> Found:
+def _in_folder(path: Path) -> Recognised:
     """The format in a folder. Formats that hold more come first: others are often beside them for older programs."""
     folder = os.fspath(path)
     names = sorted(map(os.fsdecode, os.listdir(folder)))  # of a str of NumPy, os.listdir gives bytes
     if "nbbpe.json" in names:
-        return Found("nbbpe", (folder,))
+        return Recognised("nbbpe", (folder,))
     if "tokenizer.json" in names:
-        return Found("huggingface", (os.path.join(folder, "tokenizer.json"),))
+        return Recognised("huggingface", (os.path.join(folder, "tokenizer.json"),))
     tekken_names = [name for name in names if _like_tekken(name)]
     if len(tekken_names) == 1:
-        return Found("tekken", (os.path.join(folder, tekken_names[0]),))
+        return Recognised("tekken", (os.path.join(folder, tekken_names[0]),))
     ranks = [name for name in names if name.endswith(".tiktoken")]
     if len(ranks) == 1:
-        return Found("tiktoken", (os.path.join(folder, ranks[0]),))
+        return Recognised("tiktoken", (os.path.join(folder, ranks[0]),))
     for pair in _PAIRS:
         if set(pair) <= set(names):
-            return Found("gpt2", tuple(os.path.join(folder, name) for name in pair))
+            return Recognised("gpt2", tuple(os.path.join(folder, name) for name in pair))
     for name in "tokenizer.model", "tiktoken.model":  # ranks, as Llama 3's, or sentencepiece, which its error then says
         if name in names:
             return _file(os.path.join(folder, name))
@@ -121,31 +121,31 @@ def _in_folder(path: Path) -> Found:
     )
 
 
-def _file(path: Path) -> Found:
+def _file(path: Path) -> Recognised:
     """The format of a file, by the end of its name, or else by its first bytes."""
     name = os.fspath(path)
     check_tokenizer_file(path)
     with open(path, "rb") as file:
         start = file.read(1 << 12)
     if name.endswith(".tiktoken") or _RANK_LINE.match(start):
-        return Found("tiktoken", (name,))
+        return Recognised("tiktoken", (name,))
     # Our vocab.json and merges.txt do not hold everything: alone they would be another tokenizer.
     own_names = "nbbpe.json", "vocab.json", "merges.txt"
     if os.path.basename(name) in own_names and os.path.isfile(os.path.join(os.path.dirname(name), "nbbpe.json")):
-        return Found("nbbpe", (os.path.dirname(name),))
+        return Recognised("nbbpe", (os.path.dirname(name),))
     for vocab, merges in _PAIRS:
         if name.endswith((vocab, merges)):
             # A prefix ("gpt2-vocab.json") is in both names.
             stem = name.removesuffix(vocab).removesuffix(merges)
             if os.path.exists(stem + vocab) and os.path.exists(stem + merges):
-                return Found("gpt2", (stem + vocab, stem + merges))
+                return Recognised("gpt2", (stem + vocab, stem + merges))
             missing = stem + (merges if name.endswith(vocab) else vocab)
             raise FileNotFoundError(
                 f"{name!r} is one of GPT-2's two files, and {missing!r} is not there; give both to nbbpe.load as a pair"
             )
     if b'"default_num_special_tokens"' in start or (_like_tekken(os.path.basename(name)) and b'"model"' not in start):
-        return Found("tekken", (name,))
+        return Recognised("tekken", (name,))
     if name.endswith(".json") or start.lstrip().startswith(b"{"):
-        return Found("huggingface", (name,))
+        return Recognised("huggingface", (name,))
     what = next((what for begin, what in _OTHERS if begin.match(start)), "is neither JSON nor a file of ranks")
     raise ValueError(f"{name!r} {what}; a tokenizer is {_KNOWN_PATHS}")

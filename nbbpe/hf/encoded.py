@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..system.lazy import lazy
 from .applied import Applied
-from .rows import Batch, Cut, Frame, Padding, Rows
+from .rows import Batch, Cut, Frame, RowPadding, Rows
 
 
 class Encoded:
@@ -37,7 +37,7 @@ class Encoded:
     ) -> None:
         self.applied, self.batch, self.ids, self.starts = applied, batch, ids, starts
         self.frame, self.cut = frame, cut
-        self.padding: Padding | None = None
+        self.padding: RowPadding | None = None
 
     @property
     def n_rows(self) -> int:

@@ -285,7 +285,7 @@ def _shared(first: int, second: int, room: int) -> tuple[int, int]:
     return (longer, shorter) if first > second else (shorter, longer)
 
 
-class Padding(NamedTuple):
+class RowPadding(NamedTuple):
     """How rows get one length.
 
     width : the length
@@ -298,7 +298,7 @@ class Padding(NamedTuple):
     pads: Mapping[str, Any]
 
     @classmethod
-    def of(cls, rows: Rows, pads: Mapping[str, Any], options: Mapping[str, Any], usual_side: str) -> Padding:
+    def of(cls, rows: Rows, pads: Mapping[str, Any], options: Mapping[str, Any], usual_side: str) -> RowPadding:
         """That of rows of ids, of which there is one at least."""
         width: int = options["max_length"] if options.get("padding_strategy") == "max_length" else max(map(len, rows))
         multiple = options.get("pad_to_multiple_of") or 1

@@ -25,7 +25,7 @@ from ..tokenizer import Tokenizer
 from .applied import Applied
 from .encoded import Encoded
 from .encodings import NbbpeEncoding, rows_told
-from .rows import SIDES, Batch, Cut, Padding, is_padded_plainly, is_unpadded
+from .rows import SIDES, Batch, Cut, RowPadding, is_padded_plainly, is_unpadded
 
 # The options of a call that nbbpe is enough for; one with any other goes to tokenizers.
 _PLAIN = {
@@ -347,7 +347,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         self._eventual_warn_about_too_long_sequence(max(ids, key=len), most, verbose)
         found: dict[str, Any] = columns
         if not is_unpadded(options):
-            encoded.padding = padding = Padding.of(ids, self._pads(), options, self.padding_side)
+            encoded.padding = padding = RowPadding.of(ids, self._pads(), options, self.padding_side)
             found = {name: padding.apply(name, rows) for name, rows in columns.items()}
         if options.get("return_length"):
             found["length"] = list(map(len, found["input_ids"]))

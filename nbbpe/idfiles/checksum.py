@@ -43,7 +43,7 @@ def checksum(ids: NDArray[Any]) -> Checksum:
     return Checksum(int(hash_numbers(numbers, _weights())), len(numbers))
 
 
-def concatenated(parts: Iterable[Checksum]) -> Checksum:
+def checksum_of_parts(parts: Iterable[Checksum]) -> Checksum:
     """The checksum of concatenated ids, from the checksums of their parts."""
     from ..kernels.encoding.checksum import BASE
 
@@ -59,4 +59,4 @@ def moved_to_front(whole: Checksum, last: Checksum) -> Checksum:
     from ..kernels.encoding.checksum import BASE
 
     rest = (whole.value - last.value) * pow(BASE, -last.n_numbers, _MODULUS) % _MODULUS  # BASE is odd
-    return concatenated([last, Checksum(rest, whole.n_numbers - last.n_numbers)])
+    return checksum_of_parts([last, Checksum(rest, whole.n_numbers - last.n_numbers)])

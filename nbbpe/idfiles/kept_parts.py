@@ -18,7 +18,7 @@ from ..system.kept_folder import KeptFolder, kept_folder, remove_kept_folder
 from ..system.lazy import imported_on_use
 from ..system.links import target_of
 from ..system.paths import Path
-from .checksum import Checksum, checksum, concatenated
+from .checksum import Checksum, checksum, checksum_of_parts
 from .document_ends import DTYPE as END_DTYPE
 from .document_ends import MAGIC, ends_path
 from .manifest import NAME, EncodingJob, Finished, Span, new_manifest, read_manifest
@@ -188,7 +188,7 @@ def _checksum_of_next(file: BinaryIO, dtype: np.dtype[Any], n: int, minus: int =
             return None
         parts.append(checksum(numbers - minus if minus else numbers))
         n -= len(numbers)
-    return concatenated(parts)
+    return checksum_of_parts(parts)
 
 
 def _set_size(path: str, size: int) -> None:

@@ -17,7 +17,7 @@ from ..system.part_joiner import Joiner, Sink
 from ..system.paths import Path
 from ..text.utf8 import Text
 from .block_writer import OutputFile
-from .checksum import Checksum, checksum, concatenated
+from .checksum import Checksum, checksum, checksum_of_parts
 from .document_ends import DTYPE as END_DTYPE
 from .document_ends import MAGIC, ends_path
 from .manifest import Finished
@@ -106,8 +106,8 @@ class PartEncoder(NamedTuple):
             elif len(left := ends_file.take()):
                 yield left
         yield tally.newly_read()
-        ends_checksum = concatenated(ends_file.checksums)
-        yield Finished(tally.n_read, n_ids, concatenated(checksums), ends_file.n_ends, ends_checksum, tally.skipped())
+        ends_checksum = checksum_of_parts(ends_file.checksums)
+        yield Finished(tally.n_read, n_ids, checksum_of_parts(checksums), ends_file.n_ends, ends_checksum, tally.skipped())
 
     def finish(self) -> None:
         """Nothing is left to say."""

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from ..system.excerpt import shown
 from ..system.integers import check_integer
 from ..system.paths import Path, absolute
-from .checksum import checksum, concatenated
+from .checksum import checksum, checksum_of_parts
 from .document_ends import checked_ends
 from .opening import check_tokenizer, id_dtype, open_ids
 from .sidecar import Described, check_checksum, known_checksum
@@ -148,7 +148,7 @@ class TokenFile:
         said = known_checksum(self.path, self._checksum)
         ids = np.asarray(self.ids)
         parts = (ids[first : first + _IDS_AT_ONCE] for first in range(0, self._n_ids, _IDS_AT_ONCE))
-        check_checksum(self.path, said, concatenated(map(checksum, parts)))
+        check_checksum(self.path, said, checksum_of_parts(map(checksum, parts)))
 
     # Documents
 

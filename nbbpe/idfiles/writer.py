@@ -30,7 +30,7 @@ from ..system.scratch import scratch_folder
 from ..system.workers import check_workers, run_jobs
 from ..text.utf8 import Text
 from .block_writer import OutputFile
-from .checksum import Checksum, checksum, concatenated, moved_to_front
+from .checksum import Checksum, checksum, checksum_of_parts, moved_to_front
 from .division import divide
 from .document_ends import append_ends, count_ends, ends_path
 from .executor_encoding import encode_on
@@ -249,7 +249,7 @@ def _encode_parts(
             joiner.close()
     in_order = [finished[number] for number in range(len(parts))]
     warn_of_skipped(part.skipped for part in in_order)
-    return joined.n_ids, concatenated(part.checksum for part in in_order)
+    return joined.n_ids, checksum_of_parts(part.checksum for part in in_order)
 
 
 class _Joined:
