@@ -19,6 +19,7 @@ class Encoded:
     A result holds it for what may be asked for later; it takes less memory than the lists of a column.
 
     applied : what encoded them
+    batch   : the texts
     ids     : of all texts, one after another
     starts  : where those of each of the batch's texts start, and where the last ones end; they may be words
     frame   : what is put around them
