@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ..text.cutting import Cutter
 from ..text.normalizer import Chain
 from .post_processor import respelled
+from .special_tokens import find_overlap
 
 # How an added token differs from an ordinary special token, which has none of these flags.
 #   lstrip, rstrip : it takes the whitespace before it, and after it
@@ -70,8 +71,6 @@ def later_tokens(special: Iterable[str], extras: Extras, chain: Chain) -> list[s
     One turn is enough if normalized tokens are in the original text exactly where they are in the normalized text, if none
     of them can overlap one of the others, and if no rule of one turn affects what the other turn finds.
     """
-    from .special_tokens import find_overlap
-
     special = list(special)
     normalized = [token for token in special if "normalized" in extras.flags.get(token, ())]
     first = [token for token in special if token not in set(normalized)]

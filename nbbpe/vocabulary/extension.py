@@ -23,6 +23,7 @@ from ..system.wrong_argument import WrongArgument
 from ..text.pattern import splits_by_regex
 from ..text.utf8 import each_to_bytes, to_text
 from ..training.learning_options import LearningOptions
+from ..training.merges import learn_merges
 from ..training.start import Start
 from ..training.tie_break import TIE_BREAKS
 from ..words.corpus import Corpus
@@ -209,8 +210,6 @@ def _learned(
     stopping: Stopping | None = None,
 ) -> tuple[dict[int, bytes], NDArray[np.int32]]:
     """The new tokens of a stage by id, and the merges: int32[n, 3], ids of left, right and result."""
-    from ..training.merges import learn_merges
-
     start = started.start
     n_start = len(start.tokens)
 
