@@ -18,7 +18,7 @@ from nbbpe.kernels.machine.intrinsics import BLOCK, address_of
 from nbbpe.kernels.pieces import pattern_tables, unmergeable_boundaries
 from nbbpe.kernels.pieces.boundaries import block_cuts, new_classes
 from nbbpe.kernels.pieces.unmergeable_boundaries import (
-    MOST_BYTES,
+    JOINS_BYTES,
     Joins,
     byte_ends,
     folded,
@@ -89,7 +89,7 @@ def ends(token: bytes) -> int:
 
 
 def joins_of(merges: Pairs) -> tuple[np.ndarray, int]:
-    joins = np.zeros(MOST_BYTES, dtype=np.uint8)
+    joins = np.zeros(JOINS_BYTES, dtype=np.uint8)
     columns = [np.array([ends(merge[side]) for merge in merges], dtype=np.int64) for side in (0, 1)]
     return joins, mark_all(*columns, joins)
 
@@ -241,7 +241,7 @@ def test_a_smaller_table_has_all_joins_of_a_larger_one():
         assert n_set == np.unpackbits(joins).sum()
         smaller = folded(joins, n_set)
         assert len(smaller) == min(
-            MOST_BYTES, max(8, 2 ** int(np.ceil(np.log2(max(n_set, 1) * unmergeable_boundaries.BITS_PER_JOIN / 8))))
+            JOINS_BYTES, max(8, 2 ** int(np.ceil(np.log2(max(n_set, 1) * unmergeable_boundaries.BITS_PER_JOIN / 8))))
         )
         data = "".join(left.decode() + right.decode() for left, right in merges[:n]).encode()
         assert set(found(data, smaller, "gpt2")) <= set(found(data, joins, "gpt2"))

@@ -89,7 +89,7 @@ class PieceCounter(Counter):
         self._by_regex = by_regex
         self._pattern_tables = pattern.tables
         self._words = WordTable()
-        self._masks = new_classes()
+        self._classes = new_classes()
         self._batch = new_batch()
 
     def count(self, window: Window) -> int:
@@ -104,7 +104,7 @@ class PieceCounter(Counter):
                 window.breaks,
                 len(window.breaks),
                 self._pattern_tables,
-                self._masks,
+                self._classes,
                 self._batch,
                 self._words.table,
             )

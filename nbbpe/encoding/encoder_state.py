@@ -52,7 +52,7 @@ class EncoderState:
         self.cache_state = np.zeros(piece_cache.STATE_SIZE, dtype=np.int64)
         self.cache_state[piece_cache.LIMIT] = fixed.max_pieces
         self.at = 0
-        self._masks = new_classes()
+        self._classes = new_classes()
         by_regex = fixed.pattern_tables.view(np.int64)[BY_REGEX]
         self.split = new_split_ahead() if by_regex else new_split_scratch(fixed.pattern_tables)
         self._batch = new_batch()
@@ -128,7 +128,7 @@ class EncoderState:
             part.nbytes for part in (self.table.slots, self.table.pool, self.ids_pool, self._scratch, self.out)
         )
         state = encode_state.EncodeState(
-            scan=encode_state.addresses_of_scan(fixed.pattern_tables, self._masks),
+            scan=encode_state.addresses_of_scan(fixed.pattern_tables, self._classes),
             merges=encode_state.addresses_of_merges(fixed.merges),
             joins=encode_state.joins_of(fixed.merges),
             split=self.split.ctypes.data,

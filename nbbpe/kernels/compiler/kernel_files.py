@@ -19,7 +19,7 @@ import sys
 from . import store
 from .layouts import layouts
 from .notices import say
-from .store import KERNELS, Found, version_of
+from .store import KERNELS, StoredFile, version_of
 from .target import UnknownProcessor, label_of, parse, present, runs_here
 from .trusted_folders import Folder, PrivateFolder, Untrusted
 
@@ -43,7 +43,7 @@ def count_stored_in(folder: Folder) -> int:
     return 0
 
 
-def read(kernel: str) -> Found | None:
+def read(kernel: str) -> StoredFile | None:
     """The object code of a kernel for this process and its processor, or None if no folder has it."""
     return store.find([_own_name(kernel), _others_name(kernel)]) or _read_for_kind(kernel)
 
@@ -78,7 +78,7 @@ def _say_that_none_is_kept(why: str) -> None:
     say(f"compiled kernels cannot be stored: {why}. Each process will compile them again; {store.WHAT_TO_SET}")
 
 
-def _read_for_kind(kernel: str) -> Found | None:
+def _read_for_kind(kernel: str) -> StoredFile | None:
     """Object code for a kind of processors to which this one belongs: the one that uses most of its features."""
     beginning = f"{kernel}.{_PYTHON}.{sources()}.for-"
     usable = set()

@@ -28,7 +28,7 @@ _DIGEST = 32  # bytes of a digest
 WHAT_TO_SET = "set NUMBA_CACHE_DIR to the absolute path of a folder that only you can write to"
 
 
-class Found(NamedTuple):
+class StoredFile(NamedTuple):
     """The content of a file, and the folder that it was read from."""
 
     content: bytes
@@ -115,7 +115,7 @@ def writable_folder() -> str | None:
     return None
 
 
-def find(names: list[str]) -> Found | None:
+def find(names: list[str]) -> StoredFile | None:
     """The first file with one of these names that can be used; None if no folder has one."""
     for folder in searched():
         for name in names:
@@ -124,7 +124,7 @@ def find(names: list[str]) -> Found | None:
                 data = folder.read(name)
                 digest, content = data[:_DIGEST], data[_DIGEST:]
                 if digest == _digest(name, content):
-                    return Found(content, folder.path)
+                    return StoredFile(content, folder.path)
     return None
 
 

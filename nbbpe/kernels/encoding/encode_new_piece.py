@@ -20,12 +20,13 @@ from .split_ahead import marked_end, marks_of
 def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size, of_texts, marks_at, merge):
     """Write the ids of a piece that is not in the cache to `ids_at`, and cache them.
 
-    slot   : the free slot where the piece belongs, or NO_SLOT
-    key_at : address of a copy of the piece that no other thread changes (see pending_pieces.py), then PADDING bytes
+    slot     : the free slot where the piece belongs, or NO_SLOT
+    key_at   : address of a copy of the piece that no other thread changes (see pending_pieces.py), then PADDING bytes
+    length, low, high : of the piece, and its key words
     of_texts : whether the piece ends its text and is split by the tables of texts (see pretokens.ends_otherwise); slot is
-             NO_SLOT then
+               NO_SLOT then
     marks_at : address of the piece's marks, if `regex` has split it (see split_ahead.py); else 0
-    merge  : merge_if_short or merge_pretoken
+    merge    : merge_if_short or merge_pretoken
 
     Returns the number of bytes of the ids; or, if negative, the status that `encode_pieces` must return if no piece is
     pending. Cost: half a microsecond for a word.

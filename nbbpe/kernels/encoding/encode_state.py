@@ -112,9 +112,9 @@ def array_of(state: EncodeState) -> NDArray[np.int64]:
     return np.fromiter(numbers_of(state), dtype=np.int64, count=n_numbers(EncodeState))
 
 
-def addresses_of_scan(pattern: PatternTables, masks: NDArray[np.uint64]) -> ScanAddresses:
+def addresses_of_scan(pattern: PatternTables, classes: NDArray[np.uint64]) -> ScanAddresses:
     """The addresses of a pattern's tables for pieces that text follows, and of scratch."""
-    return ScanAddresses(pattern.ctypes.data + int(pattern.view(np.int64)[OF_PIECES]), masks.ctypes.data)
+    return ScanAddresses(pattern.ctypes.data + int(pattern.view(np.int64)[OF_PIECES]), classes.ctypes.data)
 
 
 def addresses_of_merges(merges: Merges) -> MergeAddresses:

@@ -39,7 +39,7 @@ _NO_RANKS = np.uint64(0xFFFFFFFFFFFFFFFF)
 _ZERO, _ONE, _63 = np.uint64(0), np.uint64(1), np.uint64(63)
 _QUEUE_BYTES = 3 * 3 * 8  # of the queues of merge_long for each byte of a pretoken; most are never touched
 _ENDS_BYTES = 6 * 8
-_ROW = 8  # bytes of a row
+ROW = 8  # bytes of a row
 _BLOCK = 64  # bytes of a block
 
 
@@ -54,7 +54,7 @@ def check_length(n_bytes: int) -> None:
 
 def long_scratch(longest: int, n_ascending: int) -> int:
     """Bytes of scratch that pretokens of up to `longest` bytes need; `n_ascending` as in Merges."""
-    rows = _ROW * (longest + 2)
+    rows = ROW * (longest + 2)
     if not n_ascending:
         return _QUEUE_BYTES * longest + _ENDS_BYTES + rows
     # Each merge removes a place from the lists and adds two at most. The list of every rank may have one block that is not
@@ -74,9 +74,9 @@ def start_rows(rows_at, text_at, n, merges_at):
         its length, so that the neighbours of any symbol are found from the rows next to it
         the rank of the pair that starts there, or -1
     """
-    write_u32(rows_at - _ROW + _SYMBOL, 0)  # of one byte: before position 0 comes -1
+    write_u32(rows_at - ROW + _SYMBOL, 0)  # of one byte: before position 0 comes -1
     for i in range(n):
-        row_at = rows_at + _ROW * i
+        row_at = rows_at + ROW * i
         symbol = np.int64(read_u8(text_at + i))
         rank = np.int64(_NONE)
         if i + 1 < n:
@@ -85,13 +85,13 @@ def start_rows(rows_at, text_at, n, merges_at):
                 rank = found
         write_u32(row_at + _SYMBOL, symbol)
         write_u32(row_at + _RANK, rank)
-    write_u32(rows_at + _ROW * n + _SYMBOL, 0)
+    write_u32(rows_at + ROW * n + _SYMBOL, 0)
 
 
 @inlined
 def of_row(rows_at, position, column):
     """A column of the row at a position."""
-    return np.int64(read_i32(rows_at + _ROW * position + column))
+    return np.int64(read_i32(rows_at + ROW * position + column))
 
 
 @inlined
@@ -128,14 +128,14 @@ def write_ids(rows_at, n, merges_at, ids_at, id_size):
 @inlined
 def join(rows_at, position, symbol):
     """Replace the symbol at a position and the next one by one symbol, without a rank."""
-    row_at = rows_at + _ROW * position
+    row_at = rows_at + ROW * position
     removed = after_row(rows_at, position)
     after = after_row(rows_at, removed)
     write_u32(row_at + _SYMBOL, symbol)
     write_u32(row_at + _RANK, _NONE)
-    write_u32(rows_at + _ROW * removed + _RANK, _NONE)
-    write_u32(row_at + _ROW + _SYMBOL, position - after)
-    write_u32(rows_at + _ROW * (after - 1) + _SYMBOL, position - after)
+    write_u32(rows_at + ROW * removed + _RANK, _NONE)
+    write_u32(row_at + ROW + _SYMBOL, position - after)
+    write_u32(rows_at + ROW * (after - 1) + _SYMBOL, position - after)
 
 
 @inlined
@@ -147,7 +147,7 @@ def new_rank(rows_at, n, left, merges_at):
         found = pair_rank(merges_at, of_row(rows_at, left, _SYMBOL), of_row(rows_at, right, _SYMBOL))
         if found != NO_RANK:
             rank = found
-    write_u32(rows_at + _ROW * left + _RANK, rank)
+    write_u32(rows_at + ROW * left + _RANK, rank)
     return rank
 
 
@@ -255,7 +255,7 @@ def merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size):
     """
     room = 3 * n
     queues_at, ends_at = scratch_at, scratch_at + _QUEUE_BYTES * n
-    rows_at = scratch_at + _QUEUE_BYTES * n + _ENDS_BYTES + _ROW
+    rows_at = scratch_at + _QUEUE_BYTES * n + _ENDS_BYTES + ROW
     for i in range(6):
         write_i64(ends_at + 8 * i, 0)
     start_rows(rows_at, text_at, n, merges_at)
@@ -389,8 +389,8 @@ def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
     groups_at = scratch_at
     words_at = groups_at + 8 * n_groups
     ends_at = words_at + 8 * ((n_ranks >> 6) + 1)
-    rows_at = ends_at + 8 * n_ranks + _ROW
-    merged_at = rows_at + _ROW * (n + 1)
+    rows_at = ends_at + 8 * n_ranks + ROW
+    merged_at = rows_at + ROW * (n + 1)
     blocks_at = (merged_at + 2 * n + _BLOCK - 1) & ~(_BLOCK - 1)
     lists = groups_at, words_at, ends_at, blocks_at
     for group in range(n_groups):
@@ -415,7 +415,7 @@ def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
             newer = np.int64(read_i32(block_at + _NEWER))
             if newer != _NONE:
                 for i in range(PLACES):
-                    prefetch(rows_at + _ROW * place_of(blocks_at + _BLOCK * newer, i))
+                    prefetch(rows_at + ROW * place_of(blocks_at + _BLOCK * newer, i))
             for i in range(np.int64(read_i32(block_at + _N_PLACES))):
                 position = place_of(block_at, i)
                 if of_row(rows_at, position, _RANK) == rank:

@@ -37,7 +37,7 @@ from ..machine.intrinsics import (
 )
 from ..machine.large_pages import zeros
 from ..pieces.piece_table import STATE_SIZE, PieceTable, TableAddresses, find, is_free, key_of
-from ..pieces.unmergeable_boundaries import MOST_BYTES, byte_ends, folded, join_ends, mark_joins
+from ..pieces.unmergeable_boundaries import JOINS_BYTES, byte_ends, folded, join_ends, mark_joins
 
 _SYMBOL_BITS = 21
 NO_SYMBOL = (1 << _SYMBOL_BITS) - 1  # no symbol has this number: it is before and after a pretoken
@@ -168,7 +168,7 @@ def new_merges(
     while n_joins < 0:
         merges = empty_merges(len(lefts), symbols, ids, numbers)
         if ascending:
-            merges = merges._replace(n_ascending=len(symbols), joins=np.zeros(MOST_BYTES, dtype=np.uint8))
+            merges = merges._replace(n_ascending=len(symbols), joins=np.zeros(JOINS_BYTES, dtype=np.uint8))
         n_joins = fill_merges(*columns, np.zeros(len(ids), dtype=np.int64), merges)
         numbers = secret.fresh()
     if not ascending:

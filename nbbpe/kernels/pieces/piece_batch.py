@@ -72,10 +72,10 @@ class BatchAddresses(NamedTuple):
 
 
 class ScanAddresses(NamedTuple):
-    """The addresses that a scan needs: of the pattern's tables, and of scratch (see boundaries.block_cuts)."""
+    """The addresses that a scan needs: of the pattern's tables, and of scratch (see boundaries.new_classes)."""
 
     tables: int
-    masks: int
+    classes: int
 
 
 @inlined
@@ -249,9 +249,9 @@ def next_pieces(text_at, piece, block, end, state, breaks, scan, joins, table_at
     while found <= batch.n_rows - MIN_ROWS and block < end:
         # Without it, the first read of each page of a text waits for memory: passes took 1.12 to 1.18 times as long.
         prefetch_shared(text_at + block + AHEAD)
-        cuts, more_cuts, state = block_cuts(text_at + block, state, scan.tables, scan.masks)
+        cuts, more_cuts, state = block_cuts(text_at + block, state, scan.tables, scan.classes)
         if joins.bits != 0:
-            seams, seam_state = seam_cuts(text_at + block, seam_state, joins, scan.tables, scan.masks)
+            seams, seam_state = seam_cuts(text_at + block, seam_state, joins, scan.tables, scan.classes)
             cuts |= seams
         while next_break < n_breaks and end_of_break(breaks_at, next_break) < block:
             next_break += 1

@@ -29,7 +29,7 @@ from ..machine.intrinsics import mask_between, read_u8, read_u16, read_u32, trai
 from .boundaries import class_bits
 from .pattern_tables import SEAM_HARM, SEAM_KEEP, SEAM_LETTERS, number_of
 
-MOST_BYTES = 1 << 20  # of a table of joins
+JOINS_BYTES = 1 << 20  # of a table of joins
 BITS_PER_JOIN = 32  # at least, so that places rarely share a bit
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)

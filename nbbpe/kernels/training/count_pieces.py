@@ -52,7 +52,7 @@ def add_at(slot_at, n):
 @kernel(
     reads(uint8[:]), int64, int64, int64, reads(int64[:, :]), int64, reads(uint64[:]), uint64[:], uint64[:, :], PieceTable
 )
-def count_pieces(text, start, end, limit, breaks, n_breaks, pattern, masks, batch, table):
+def count_pieces(text, start, end, limit, breaks, n_breaks, pattern, classes, batch, table):
     """Count the pieces of a text.
 
     text   : uint8[>= end + PADDING], read
@@ -61,7 +61,7 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, pattern, masks, batc
     limit  : int64                  boundaries after it are not used yet, as more text follows; `end` if none follows
     breaks : int64[>= n_breaks, 3]  stretches that are not counted, such as special tokens (see pieces/breaks.py)
     pattern : uint64[*], read       see pattern_tables.py
-    masks, batch : scratch
+    classes, batch : scratch
     table  : PieceTable, modified   the counts
 
     Returns (position up to which pieces were counted, whether all pieces that can be counted were). If not, the table is
@@ -69,7 +69,7 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, pattern, masks, batc
     """
     text_at, breaks_at, table_at = address_of(text), address_of(breaks), table_addresses(table)
     rows = batch_of(address_of(batch), batch.shape[0])
-    scan = ScanAddresses(address_of(pattern), address_of(masks))
+    scan = ScanAddresses(address_of(pattern), address_of(classes))
     next_break = first_break_after(breaks_at, n_breaks, start)
     piece = start
     block = start
