@@ -23,7 +23,7 @@ from ..system.excerpt import first_few
 from ..text.scripts import WITHOUT_LETTERS, script_of
 from ..text.utf8 import to_text
 from ..training.learning_options import LearningOptions
-from ..words.source_words import gather_words
+from ..words.source_words import gather_source
 from .extension import extend_by_words
 from .frequencies import check_gaps, merge_counts, unreachable
 from .reduction import first_made, truncate
@@ -154,7 +154,7 @@ def report_figures(
     counted = {}
     for name, inputs in texts.items():
         gathering = Gathering(Limit())
-        gather_words(gathering, model, inputs, n_workers, report, on_error)
+        gather_source(gathering, model, inputs, n_workers, report, on_error)
         warn_of_skipped(gathering.skipped)
         counted[name] = _count(gathering.finish().in_memory(), table, labels)
     if not any(len(each.words.counts) for each in counted.values()):

@@ -16,7 +16,7 @@ from .counted_text import CountedText
 from .counting_options import CountingOptions
 from .mixed_text import MixedText, ParityText
 from .mixture import Mixture
-from .source_words import gather_words
+from .source_words import gather_source
 from .supply import Supply
 
 
@@ -66,7 +66,7 @@ class _PreparedText(CountedText):
         options = self._options
         gathering = Gathering(limit)
         with Progress(options.progress, "count words", total_size(self._inputs), "B") as bar:
-            gather_words(gathering, self._model, self._inputs, 1, bar.advance, options.on_error, options.by_regex)
+            gather_source(gathering, self._model, self._inputs, 1, bar.advance, options.on_error, options.by_regex)
         return gathering.finish()
 
 

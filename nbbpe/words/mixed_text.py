@@ -21,7 +21,7 @@ from ..text.pattern import Pattern
 from .counting_options import CountingOptions
 from .mixture import CountedMixture, Mixture, count_mixture, denominator_of, find_mixture, is_sampled, max_bytes_of
 from .parity import Parity, with_groups
-from .source_words import gather_words
+from .source_words import gather_source
 from .supply import Stage, Supply
 from .words_in_memory import LeftOut
 
@@ -108,7 +108,7 @@ class MixedText(Supply):
                 gathering = Gathering(limit)
                 how = options.n_workers, bar.advance
                 if self._model is not None:
-                    gather_words(gathering, self._model, inputs, *how, options.on_error, options.by_regex)
+                    gather_source(gathering, self._model, inputs, *how, options.on_error, options.by_regex)
                 else:
                     gather_inputs(gathering, inputs, self._word_rules(by), *how)
                 return gathering.finish()

@@ -15,7 +15,7 @@ from ..sources import NO_ID, Input, Tally
 from ..text.chunks import CutRules
 
 
-def gather_words(
+def gather_source(
     gathering: Gathering,
     model: Model,
     inputs: Sequence[Input],
