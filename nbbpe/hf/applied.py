@@ -99,12 +99,11 @@ class Applied:
         # tokenizers numbers what is there again at each step: the texts, or also the tokens that a step before put around.
         steps = steps_of(part, "post_processor", "processors")
         is_numbered_once = all(step["type"] == "ByteLevel" for step in steps[:-1])
-
-        def frame(is_pair: bool, has_ids: bool) -> Frame:
-            later = types.later if has_ids else TYPES_OF_TEXTS
-            return Frame(*sides[is_pair], later, is_pair, has_ids, n_usual, is_numbered_once)
-
-        return {(is_pair, has_ids): frame(is_pair, has_ids) for is_pair in (False, True) for has_ids in (False, True)}
+        return {
+            (is_pair, has_ids): Frame(*sides[is_pair], later, is_pair, has_ids, n_usual, is_numbered_once)
+            for is_pair in (False, True)
+            for has_ids, later in ((False, TYPES_OF_TEXTS), (True, types.later))
+        }
 
     @lazy
     def number_of_padding(self) -> int | None:
