@@ -45,6 +45,11 @@ CASES = {
     r"a(?=b*c)a?|(?s:.)": (["cb", "ca", "c "], ["ab", "ac", "bb", "bc"]),
     r"(?>ab|a)c|(?s:.)": (["ca", "cb", "ba"], ["ab", "ac", "bc"]),
     r"(?:ab)++|(?s:.)": (["bb", "a "], ["ab", "ba"]),
+    # Which branch an atomic group is left by decides what comes after it, even where nothing can follow at once.
+    r"(?>xa(?=b)|x)(?:c|a)|(?s:.)": (["bb"], ["ab", "xa"]),
+    r"(?:xa$|x)?+(?:c|a)|(?s:.)": (["bb"], ["ab", "xa"]),
+    r"(?>^|x)b?c|(?s:.)": ([], ["ax", "xb", "bc"]),
+    r"(?:^|x)b?c|(?s:.)": (["aa", "ax"], ["xb", "bc"]),
     r"(?:a*b?)*c|(?s:.)": (["ca", "cb", "a "], ["aa", "ab", "bc", "ac"]),
     r"(?>a+)a|(?s:.)": (["ab", "ba"], ["aa"]),
     r"(?>a+)a|b": (["cb"], ["ac", "ca"]),  # no a is in a match
@@ -52,7 +57,8 @@ CASES = {
     AFTER_LETTER: (["a ", "a1", "1a", "'a"], ["a'", " a", "  ", "ab"]),
     r"\d{1,3}(?=(?:\d{3})*\b)|\p{L}+|\s+|.": (["a ", " a", "1 ", "a1"], ["11", "ab"]),
 }
-ONE_PIECE = [r"^a|a|b", r"(?:ab|a)?+a|b", r"(?>a+)a|b"]  # of these, as no space is in a match
+# Of these: no space is in a match; or all depends on whether it begins the text.
+ONE_PIECE = [r"^a|a|b", r"(?:ab|a)?+a|b", r"(?>a+)a|b", r"(?>^|x)b?c|(?s:.)"]
 
 
 @pytest.mark.exhaustive

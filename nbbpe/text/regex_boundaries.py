@@ -12,7 +12,8 @@ character of class a and v begins with one of class b. There is a certain bounda
 *Sound.* An engine goes by these answers alone, whatever it prefers: greedy, lazy, possessive or atomic. So by 1, every run
 that starts in u does the same, and finds the same, as in u alone, and by 2 those that start in v do so. By 3, no stretch
 between matches goes over the place. *Not necessary.* Whether a run comes to a question at all is not examined, nor what it
-does with the answer, unless nothing can follow from it. The boundaries of an automaton are exact, see boundaries.py.
+does with the answer, unless nothing can follow from it: no character, no match, and no end of an atomic group, which drops
+the other branches of the group. The boundaries of an automaton are exact, see boundaries.py.
 """
 
 from __future__ import annotations
@@ -98,7 +99,8 @@ _Place = tuple[int, int, bool, tuple[int, ...]]  # kind, a set, what it says of 
 
 class _Places:
     """The places of a regex as in automaton.py, but a repeat takes its part any number of times, so that there are few; no
-    branch is preferred; and a place may ask what is before it. To match a look-ahead is to come to `found`, too.
+    branch is preferred; and a place may ask what is before it. To match a look-ahead, or an atomic group, is to come to
+    `found`, too.
 
     has_dollar : whether some place asks for the last newline of the text
     """
@@ -136,6 +138,8 @@ class _Places:
             return self._new(_END, [following], or_edge=True)
         if node.most == 0:
             return following
+        if node.mode == "possessive" and not isinstance(node.part, Characters):  # of one set, nothing depends on the branch
+            following = self._new(_FORK, [self.found, following])
         if node.most == 1:
             part = self.add(node.part, following)
             return part if node.least == 1 else self._new(_FORK, [part, following])
