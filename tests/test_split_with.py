@@ -262,6 +262,25 @@ def test_regex_is_called_once_for_much_new_text(small, seen):
     assert sum(map(len, seen)) < len(rare) / 4  # what is mostly cached is not split
 
 
+def test_text_that_another_thread_changes_leaves_no_wrong_ids_in_the_cache(sizes, monkeypatch):
+    sizes(copied=0)
+    pattern = r"ab\b|\w|\s"
+    tokenizer = nbbpe.Tokenizer(BYTES | {256: b"bb"}, [(b"b", b"b")], [], pattern)
+    text = bytearray(b"abab b ab " * 200)
+    stream = Pattern.stream
+
+    def stream_and_change(pattern: Pattern, part: str):
+        found = [*stream(pattern, part)]
+        text[:] = text.replace(b"abab", b"abbb")
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Pattern, "stream", stream_and_change)
+        tokenizer.encode(text)
+    assert get_pattern(pattern).split("abbb") == ["a", "b", "b", "b"]  # but "ab" would be the end of "abab"
+    assert tokenizer.encode("abbb") == [*b"abbb"]
+
+
 def test_regex_sees_each_new_piece_once(small, seen, sizes):
     sizes(ahead=0)
     _, by_regex = both_ways(with_pattern(small, "gpt2"))

@@ -16,7 +16,7 @@ from ..kernels.encoding.encode_new_piece import encode_split_piece
 from ..kernels.encoding.encode_state import NEED_LONG, TEXT
 from ..kernels.encoding.merge_table import Merges
 from ..kernels.encoding.pending_pieces import MOST_COPIED
-from ..kernels.encoding.split_ahead import FROM, LAST, MARKS, MOST_AHEAD, N_MARKED, NOWHERE, REACH, TO, clear_marks
+from ..kernels.encoding.split_ahead import FROM, LAST, MARKS, MOST_AHEAD, N_MARKED, NOWHERE, REACH, SPLIT, TO, clear_marks
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.pieces.special_tokens import SpecialTokens
 from ..model.long_merges import interruptible_if_long
@@ -94,10 +94,12 @@ class PieceRegexEncoder(CompiledEncoder):
         stop, marked_end = _reached(window, position, position + ahead[REACH]) if ahead[REACH] else (piece_end, piece_end)
         if marked_end < piece_end:
             stop = marked_end = piece_end
-        marks = state.split.view(np.uint8)[MARKS:].data
-        marks[: stop - position] = bytes(stop - position)
-        for end in accumulate(self._lengths(window.data[position:stop].tobytes())):
-            marks[end - 1] = 1
+        text = window.data[position:stop].tobytes()
+        data = state.split.view(np.uint8).data
+        data[SPLIT : SPLIT + len(text)] = text
+        data[MARKS : MARKS + len(text)] = bytes(len(text))
+        for end in accumulate(self._lengths(text)):
+            data[MARKS + end - 1] = 1
         text_at = int(state.work[TEXT])
         ahead[FROM], ahead[TO] = text_at + position, text_at + marked_end
         ahead[LAST], ahead[N_MARKED] = position, 0

@@ -13,7 +13,7 @@ from .merge_pretoken import merge_if_short, merge_pretoken
 from .merge_short import SHORT
 from .pending_pieces import MOST_COPIED, own_copy
 from .piece_cache import cache_ids, copy_hit, needs_room
-from .split_ahead import marked_end, marks_of
+from .split_ahead import is_as_split, marked_end, marks_of
 
 
 @inlined
@@ -65,7 +65,7 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
 @kernel(int64, int64, int64, int64, uint64, uint64, int64, int64, int64, returns=int64)
 def encode_new_piece(state_at, slot, key_at, length, low, high, ids_at, id_size, of_texts):
     """As `encode_and_cache`, for a piece in a text. -NEED_LONG for a piece that is too long to copy, has a pretoken that is
-    too long for a lane, or must still be split by `regex`."""
+    too long for a lane, or must still be split by `regex`, as it is now."""
     state = state_of(state_at)
     marks_at = np.int64(0)
     if number_of(state.scan.tables, BY_REGEX) != 0:
@@ -75,6 +75,8 @@ def encode_new_piece(state_at, slot, key_at, length, low, high, ids_at, id_size,
     if length > MOST_COPIED:
         return -NEED_LONG
     copy_at = own_copy(state_at, key_at, length, low, high)
+    if marks_at != 0 and not is_as_split(copy_at, length, marks_at):
+        return -NEED_LONG
     return encode_and_cache(state_at, slot, copy_at, length, low, high, ids_at, id_size, of_texts, marks_at, merge_if_short)
 
 

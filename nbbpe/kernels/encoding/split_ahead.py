@@ -7,6 +7,7 @@ An array of int64 takes the place of the scratch of splitting (EncodeState.split
     LAST       position in the window of the piece for which `regex` was called last, or NOWHERE
     REACH      how many bytes to split ahead next
     marks      uint8[MOST_AHEAD] from offset MARKS on, one for each byte from FROM on: 1 where a pretoken ends after it
+    text       uint8[MOST_AHEAD] from offset SPLIT on: the bytes from FROM on, as they were when `regex` split them
 """
 
 import numpy as np
@@ -19,11 +20,12 @@ FROM, TO, N_MARKED, LAST, REACH = range(5)
 NOWHERE = -1
 MARKS = 40
 MOST_AHEAD = 1 << 16  # bytes: `regex` takes 4 ms for as many
+SPLIT = MARKS + MOST_AHEAD
 
 
 def new_split_ahead() -> NDArray[np.int64]:
     """Make the array, with nothing marked."""
-    ahead = np.zeros((MARKS + MOST_AHEAD) // 8, dtype=np.int64)
+    ahead = np.zeros((SPLIT + MOST_AHEAD) // 8, dtype=np.int64)
     clear_marks(ahead)
     return ahead
 
@@ -41,6 +43,16 @@ def marks_of(ahead_at, at, length):
         return np.int64(0)
     write_i64(ahead_at + 8 * N_MARKED, read_i64(ahead_at + 8 * N_MARKED) + length)
     return ahead_at + MARKS + (at - start)
+
+
+@inlined
+def is_as_split(copy_at, length, marks_at):
+    """Whether a copy of a marked piece has the bytes that were split: another thread may have changed the text since."""
+    split_at = marks_at + (SPLIT - MARKS)
+    different = 0
+    for i in range(length):
+        different |= read_u8(copy_at + i) ^ read_u8(split_at + i)
+    return different == 0
 
 
 @inlined
