@@ -262,6 +262,14 @@ def test_regex_is_called_once_for_much_new_text(small, seen):
     assert sum(map(len, seen)) < len(rare) / 4  # what is mostly cached is not split
 
 
+def test_text_with_a_long_pretoken_is_not_split_ahead_again(small, seen):
+    compiled, by_regex = both_ways(with_pattern(small, "gpt2"))
+    rng = random.Random(1)
+    text = " ".join("".join(rng.choices("abcd", k=n)) for n in rng.choices([3, 8, 300], k=1000))
+    assert by_regex.encode(text) == compiled.encode(text)
+    assert sum(map(len, seen)) < 3 * len(text)
+
+
 def test_text_that_another_thread_changes_leaves_no_wrong_ids_in_the_cache(sizes, monkeypatch):
     sizes(copied=0)
     pattern = r"ab\b|\w|\s"

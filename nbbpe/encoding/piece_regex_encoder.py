@@ -57,18 +57,22 @@ class PieceRegexEncoder(CompiledEncoder):
     def _encode_long(
         self, state: EncoderState, window: Window, position: int, piece_end: int, out: NDArray[Any], used: int
     ) -> int:
-        """As of CompiledEncoder; the kernel leaves every new piece to this method, unless its text is split already."""
-        if piece_end - position <= MOST_COPIED and position != state.split[LAST]:
+        """As of CompiledEncoder; the kernel leaves every new piece to this method, unless its text is split already and all
+        its pretokens are short."""
+        ahead, at = state.split.data, int(state.work[TEXT]) + position
+        is_marked = ahead[FROM] <= at and at + piece_end - position <= ahead[TO]
+        if piece_end - position <= MOST_COPIED and not is_marked:
             self._split_ahead(state, window, position, piece_end)
             return -NEED_LONG
         copy = window.data[position:piece_end].tobytes()
-        lengths = self._lengths(copy)
+        ends = _marked_ends(state, at - ahead[FROM], copy) if is_marked else []
+        ends = ends or [*accumulate(self._lengths(copy))]
         # The ends of the pretokens and then the piece in one array.
-        joined = b"".join((array("q", accumulate(lengths)), copy, _PADDING))
+        joined = b"".join((array("q", ends), copy, _PADDING))
         content = np.frombuffer(joined, dtype=np.uint8)
 
         def encode() -> int:
-            ends_at, n, ids_at = content.ctypes.data, len(lengths), out.ctypes.data + used
+            ends_at, n, ids_at = content.ctypes.data, len(ends), out.ctypes.data + used
             return int(encode_split_piece(state.at, ends_at + 8 * n, ends_at, n, ids_at, self._id_size))
 
         return interruptible_if_long(encode, len(copy))
@@ -103,6 +107,17 @@ class PieceRegexEncoder(CompiledEncoder):
         text_at = int(state.work[TEXT])
         ahead[FROM], ahead[TO] = text_at + position, text_at + marked_end
         ahead[LAST], ahead[N_MARKED] = position, 0
+
+
+def _marked_ends(state: EncoderState, first: int, piece: bytes) -> list[int]:
+    """Where the pretokens of a marked piece end; nothing if another thread has changed it since it was split.
+
+    first : how many bytes before the piece were split with it
+    """
+    data, n = state.split.view(np.uint8), len(piece)
+    if data[SPLIT + first :][:n].tobytes() != piece:
+        return []
+    return [*(1 + np.flatnonzero(data[MARKS + first :][: n - 1])).tolist(), n]
 
 
 def _reached(window: Window, position: int, stop: int) -> tuple[int, int]:
