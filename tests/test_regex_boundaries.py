@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import time
 
 import naive
 import numpy as np
@@ -141,6 +142,18 @@ def test_random_regexes_split_pieces_as_they_split_the_text():
             classes = boundaries.classes_of(text)
             n_cut += int(boundaries.pairs[classes[:-1], classes[1:]].sum())
             assert_cut_alike(text, pattern, boundaries)
+
+
+def test_boundaries_of_a_long_list_are_found_in_time():
+    """With some thousand classes and places."""
+    letters = [chr(0x5000 + i) for i in range(2400)]
+    pattern = r"\b(?:" + "|".join(letters * 2) + r")+\b|\w+|\W"
+    started = time.process_time()
+    boundaries = regex_boundaries(parse(pattern))
+    assert time.process_time() - started < 6  # mostly 1; with a table of all classes for each place, 15
+    before, after = boundaries.classes_of("\u5000 ").tolist()
+    assert boundaries.pairs[before, after]
+    assert boundaries.pairs[after, before]
 
 
 @pytest.mark.parametrize("pattern", [r"\b", "(?=b)", "a*?(?<=x)", r"(?=(\d{3})+(?!\d))", r"(?<=\s\s)a|.", r"(a)\1|."])
