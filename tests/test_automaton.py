@@ -341,6 +341,7 @@ ALIKE = {
     "named and plain groups": ("(a)(?P<x>b)", "ab"),
     "escapes": (r"\x61\u0062\U00000063\t", "abc\t"),
     "negated": (r"[^\S]", r"\s"),
+    "comments": (r"a(?#one)(?#two)+|(?#\)|(x)bc(?#){2}|(?#)d", "a+|bcc|d"),
     "version 1": (r"(?V1)[\w--\d]", r"(?V1)[\w&&\D]"),
 }
 

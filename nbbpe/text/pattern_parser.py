@@ -165,9 +165,17 @@ class _Parser:
 
     def _sequence(self, flags: _Flags) -> Node:
         parts: list[Node] = []
+        self._skip_comments()
         while self.rest and self.rest[0] not in "|)":
-            parts.append(self._repeated(self._atom(flags)))
+            part = self._atom(flags)
+            self._skip_comments()  # a number of repeats is of what is before them
+            parts.append(self._repeated(part))
+            self._skip_comments()
         return parts[0] if len(parts) == 1 else Concatenation(tuple(parts))
+
+    def _skip_comments(self) -> None:
+        while self._takes_match(r"\(\?#(?:\\(?s:.)|[^)\\])*+\)"):
+            pass
 
     def _repeated(self, part: Node) -> Node:
         while found := self._takes_match(r"[*+?]|\{(?!,?\})(\d*)(?:(,)(\d*))?\}"):
@@ -214,8 +222,6 @@ class _Parser:
                 return self._look_ahead(flags, negative=True)
             elif found := self._takes_match("<[=!]"):
                 return self._look_behind(flags, found[0])
-            elif self._takes_match(r"#[^)]*\)"):
-                return Concatenation(())
             elif self._takes(">"):
                 inner = self._closed(self.choice(flags))
                 return Repeat(inner, 1, 1, "possessive")
