@@ -435,6 +435,8 @@ REFUSED = {
     r"(?s).*a.{10}b|.": "an automaton of more than 2,000 states",
     r"(?:a{1000}){9}|.": "more than 5,000 places",
     r"a{1001}|.": "more than 1,000 repeats",
+    "a{\u0663}|.": "a brace that does not begin a number of repeats",
+    r"[a||b]c|(?V1:d)|.": "a group",  # all of it is read by version 1
     r"\Ka|.": r"\\K",
     r"\X|.": r"\\X",
     r"\p{N++| ?[^\s\p{L}]|.": r"\\p",

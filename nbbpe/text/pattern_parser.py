@@ -178,7 +178,7 @@ class _Parser:
             pass
 
     def _repeated(self, part: Node) -> Node:
-        while found := self._takes_match(r"[*+?]|\{(?!,?\})(\d*)(?:(,)(\d*))?\}"):
+        while found := self._takes_match(r"[*+?]|\{(?!,?\})([0-9]*)(?:(,)([0-9]*))?\}"):
             if isinstance(part, LookAhead | End | LookBehind | LongLookAhead):
                 raise Unsupported(f"a repeated look-around or end ({found[0]!r})")
             least, most = {"*": (0, NO_LIMIT), "+": (1, NO_LIMIT), "?": (0, 1)}.get(found[0], (-1, -1))
@@ -214,7 +214,7 @@ class _Parser:
     def _group(self, flags: _Flags) -> Node:
         """The content of parentheses, of which the first is consumed."""
         if self._takes("?"):
-            if found := self._takes_match(rf"({_FLAG}*)(?:-([a-z]+))?:"):
+            if found := self._takes_match("([a-z]*)(?:-([a-z]+))?:"):  # a version is one of all of the regex
                 flags = _with_flags(flags, found[1], found[2] or "")
             elif self._takes("="):
                 return self._look_ahead(flags, negative=False)
