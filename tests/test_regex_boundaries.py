@@ -17,6 +17,7 @@ from real_patterns import LEFT_TO_REGEX, WITHOUT_PIECES
 import nbbpe
 from nbbpe.counting import counters
 from nbbpe.encoding import regex_encoder
+from nbbpe.text import automaton, checked_automaton
 from nbbpe.text.boundaries import certain_pairs
 from nbbpe.text.checked_automaton import level_of
 from nbbpe.text.pattern import NAMED, get_pattern
@@ -164,8 +165,18 @@ def test_of_some_regexes_nothing_is_certain(pattern):
 
 
 def test_a_regex_that_regex_takes_otherwise_has_no_boundaries():
+    # Not the one of test_automaton.py: a warning comes once in a process.
     with pytest.warns(UserWarning, match="is left to `regex`"):
-        assert not level_of(r"[^bq]|(?i:xy)").pairs.any()
+        assert not level_of(r"[^bqz]|(?i:xy)").pairs.any()
+
+
+def test_a_regex_is_compiled_once(monkeypatch):
+    compiled = []
+    monkeypatch.setattr(
+        checked_automaton, "compile_automaton", lambda tree: compiled.append(tree) or automaton.compile_automaton(tree)
+    )
+    assert get_pattern(r"\b[a-y]+|\W|z").tables is not None
+    assert len(compiled) == 1
 
 
 def test_boundaries_that_regex_does_not_keep_are_not_used(monkeypatch):

@@ -35,7 +35,7 @@ class _Difference(Unsupported):
 
 
 @functools.cache
-def _automaton_or_why_not(pattern: str, checked: bool) -> Automaton | Unsupported:
+def _automaton_or_why_not(pattern: str, checked: bool, /) -> Automaton | Unsupported:  # the cache tells names from places
     """See `automaton_of`; the reason why there is none is cached as well, as it may take seconds to find."""
     try:
         automaton = compile_automaton(parse(pattern))
@@ -56,7 +56,7 @@ def level_of(pattern: str) -> Level:
 
     Where nothing is known of these, there are none.
     """
-    found = _automaton_or_why_not(pattern, checked=True)
+    found = _automaton_or_why_not(pattern, True)
     if isinstance(found, Automaton):
         return found
     return no_boundaries() if isinstance(found, _Difference) else _checked_boundaries(pattern)
