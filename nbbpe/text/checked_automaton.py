@@ -11,10 +11,9 @@ from itertools import pairwise
 import numpy as np
 
 from ..system.user_warnings import warn_user
-from .automaton import Automaton, compile_automaton, split
-from .code_points import Partition
+from .automaton import Automaton, Symbols, compile_automaton, split
 from .levels import Level
-from .pattern_parser import Unsupported, parse
+from .pattern_parser import Node, Unsupported, parse, sets_of
 from .regex_boundaries import RegexBoundaries, no_boundaries, regex_boundaries
 from .regex_splitter import RegexSplitter
 
@@ -38,10 +37,11 @@ class _Difference(Unsupported):
 def _automaton_or_why_not(pattern: str, checked: bool, /) -> Automaton | Unsupported:  # the cache tells names from places
     """See `automaton_of`; the reason why there is none is cached as well, as it may take seconds to find."""
     try:
-        automaton = compile_automaton(parse(pattern))
+        tree = parse(pattern)
+        automaton = compile_automaton(tree)
     except Unsupported as error:
         return error
-    if checked and (found := _difference(pattern, automaton)) is not None:
+    if checked and (found := _difference(pattern, tree, automaton)) is not None:
         text, ours, theirs = found
         warn_user(
             f"the pattern {pattern:.200} is left to `regex`, which splits {text!r} into {theirs!r:.200} where its "
@@ -66,11 +66,12 @@ def level_of(pattern: str) -> Level:
 def _checked_boundaries(pattern: str) -> RegexBoundaries:
     """See `level_of`."""
     try:
-        boundaries = regex_boundaries(parse(pattern))
+        tree = parse(pattern)
+        boundaries = regex_boundaries(tree)
     except Unsupported:
         return no_boundaries()
     splitter = RegexSplitter(pattern)
-    for text in _random_texts(boundaries):
+    for text in _random_texts(tree):
         classes = boundaries.classes_of(text)
         cuts = 1 + np.flatnonzero(boundaries.pairs[classes[:-1], classes[1:]])
         pieces = [text[start:end] for start, end in pairwise([0, *cuts.tolist(), len(text)])]
@@ -82,10 +83,10 @@ def _checked_boundaries(pattern: str) -> RegexBoundaries:
     return boundaries
 
 
-def _difference(pattern: str, automaton: Automaton) -> tuple[str, list[str], list[str]] | None:
+def _difference(pattern: str, tree: Node, automaton: Automaton) -> tuple[str, list[str], list[str]] | None:
     """A random string that an automaton splits otherwise than `regex`, and what both make of it; None for none."""
     splitter = RegexSplitter(pattern)
-    for text in _random_texts(automaton):
+    for text in _random_texts(tree):
         ours = split(automaton, text)
         try:
             theirs = splitter.split(text)
@@ -96,8 +97,12 @@ def _difference(pattern: str, automaton: Automaton) -> tuple[str, list[str], lis
     return None
 
 
-def _random_texts(classes: Partition) -> Iterator[str]:
-    """Short texts of some classes of characters each, as many as there is time for: the same ones for the same classes."""
+def _random_texts(tree: Node) -> Iterator[str]:
+    """Short texts of some classes of characters each, as many as there is time for: the same ones for the same regex.
+
+    The classes are those of its sets. They may match alike in an automaton, but not in `regex`, which the texts show then.
+    """
+    classes = Symbols.of(list(dict.fromkeys(sets_of(tree))))
     chance = random.Random(0)
     found: list[list[str]] = [[] for _ in range(classes.n_classes)]
     for first, end, of_class in classes.ranges():

@@ -8,6 +8,7 @@ regex_boundaries.py).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -101,6 +102,17 @@ class LongLookAhead:
 
 
 Node = Characters | Concatenation | Choice | Repeat | LookAhead | End | LookBehind | LongLookAhead
+
+
+def sets_of(node: Node) -> Iterator[Edges]:
+    """The sets of characters in a tree, perhaps several times."""
+    if isinstance(node, Characters | LookAhead | LookBehind):
+        yield node.members
+    elif isinstance(node, Repeat | LongLookAhead):
+        yield from sets_of(node.part)
+    elif not isinstance(node, End):
+        for part in node.parts if isinstance(node, Concatenation) else node.options:
+            yield from sets_of(part)
 
 
 @dataclass(frozen=True)
