@@ -141,12 +141,14 @@ class WordTable:
 
 def _split_by_regex(pieces: WordCounts, pattern: Pattern) -> WordCounts:
     """The pretokens of pieces, as `regex` finds them: it sees each distinct piece once."""
-    starts, text = pieces.starts.tolist(), pieces.text.tobytes()
+    from ..text.joined_pieces import split_each  # here, as it brings `regex` with it
+
+    text = pieces.text.tobytes()
+    texts = (to_text(text[start:end]) for start, end in pairwise(pieces.starts.tolist()))
     words: collections.Counter[str] = collections.Counter()
-    for start, end, count in zip(starts, starts[1:], pieces.counts.tolist(), strict=False):
-        for split in pattern.stream(to_text(text[start:end])):
-            for word in split:
-                words[word] += count
+    for pretokens, count in zip(split_each(pattern, texts), pieces.counts.tolist(), strict=True):
+        for word in pretokens:
+            words[word] += count
     return words_from_texts(words)
 
 
