@@ -78,6 +78,7 @@ def test_no_array_by_id_is_made_where_an_id_is_far(small, tmp_path):
     calls = [
         lambda: far.frequencies(documents=["a"]),
         lambda: far.truncate(far.vocab_size - 1),
+        lambda: far.drop([300]),
         lambda: far.prune(documents=["a"], n=far.vocab_size - 1),
         lambda: far.report(tmp_path / "report.html", tmp_path / "a.txt"),
     ]

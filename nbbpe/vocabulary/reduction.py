@@ -27,7 +27,6 @@ def check_smaller_size(model: Model, n: object) -> int:
 def truncate(model: Model, n: int, renumber: bool = True) -> tuple[Model, NDArray[np.int64]]:
     """See Tokenizer.truncate."""
     n_dropped = check_smaller_size(model, n)
-    check_gaps(model)
     made = first_made(model)
     _check_enough(model, n_dropped, len(made), "bytes, special tokens, or not made by a merge")
     dropped = made[len(made) - n_dropped :]
@@ -108,7 +107,7 @@ def without(
     Returns (model, old_to_new): int64[size of the old one], the new id of each old id; -1 for a token that was dropped, and
     for an id that no token had.
     """
-    gone = np.zeros(model.size, dtype=bool)
+    gone = np.zeros(check_gaps(model), dtype=bool)
     gone[np.fromiter(dropped, dtype=np.int64, count=len(dropped))] = True
     ids = np.full(model.size, -1, dtype=np.int64)
     kept = np.array([token_id for token_id in model.vocab if not gone[token_id]], dtype=np.int64)
