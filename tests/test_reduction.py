@@ -254,6 +254,10 @@ def test_tokens_that_only_dropped_ones_make_are_dropped():
     assert tok.drop([260, 260])[0].vocab_size == 261
     for nothing in [], iter([]):
         assert tok.drop(nothing)[0] == tok
+    # The order of merges does not say what is made of what.
+    vocab = BYTES | {256: b"ab", 257: b"abc", 258: b"abcd"}
+    backwards = nbbpe.Tokenizer(vocab, [(b"abc", b"d"), (b"ab", b"c"), (b"a", b"b")])
+    assert backwards.drop([256])[0].vocab == BYTES
 
 
 def test_tokens_of_ranks_are_dropped_with_what_only_they_make(tmp_path):
