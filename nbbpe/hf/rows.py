@@ -278,10 +278,8 @@ def _stretches_from_end(n: int, room: int, stride: int) -> Iterator[tuple[int, i
 
 def _shared(first: int, second: int, room: int) -> tuple[int, int]:
     """The lengths of two texts that share room that is too small: the longer one is cut, or each to one half of it."""
-    shorter, longer = sorted((first, second))
-    longer = shorter if shorter > room else max(shorter, room - shorter)
-    if shorter + longer > room:
-        shorter, longer = room // 2, room - room // 2
+    shorter = min(first, second, room // 2)
+    longer = room - shorter
     return (longer, shorter) if first > second else (shorter, longer)
 
 
