@@ -203,6 +203,7 @@ def test_windows_stream_where_regex_splits_pieces(small, tmp_path, sizes):
     path.write_bytes(b"the cat sat. " * 100)
     compiled, by_regex = both_ways(with_pattern(small, "gpt2"))
     assert not by_regex._encoder.at_once
+    assert by_regex._encoder.cut_by is None  # as threads would wait for each other
     with path.open("rb") as file:
         assert by_regex.encode(file) == compiled.encode(path.read_bytes())
 
@@ -258,10 +259,11 @@ def test_regex_is_called_once_for_much_new_text(small, seen):
     assert n_calls < 40
     assert by_regex.encode(text) == small.encode(text)
     assert len(seen) == n_calls
-    seen.clear()
-    rare = "".join(f" the cat{' mat' * 50} {i}" for i in range(1000))
-    assert by_regex.encode(rare) == small.encode(rare)
-    assert sum(map(len, seen)) < len(rare) / 4  # what is mostly cached is not split
+    for n_cached, is_dense in (3, True), (8, False):  # what is mostly cached is not split
+        seen.clear()
+        text = "".join(f"{' the' * n_cached} {n_cached}{i}" for i in range(10_000, 11_000))
+        assert by_regex.encode(text) == small.encode(text)
+        assert (len(seen) < 40) == (sum(map(len, seen)) > len(text) / 4) == is_dense
 
 
 def test_text_with_a_long_pretoken_is_not_split_ahead_again(small, seen):
@@ -298,6 +300,11 @@ def test_regex_sees_each_new_piece_once(small, seen, sizes):
         # Some pieces are new after others that are not.
         by_regex.encode_array(b"the cat  the" + b" cat the mat" * 5000)
     assert sorted(seen) == sorted({"the", " cat", " mat", " the", " "})
+    sizes(ahead=20)
+    seen.clear()
+    long = [f" {i}" for i in range(10**20, 10**20 + 50)]  # which are longer than that
+    by_regex.encode("".join(long))
+    assert seen == long
 
 
 def test_both_ways_are_the_same_tokenizer(small):

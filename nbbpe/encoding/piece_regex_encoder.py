@@ -16,7 +16,7 @@ from ..kernels.encoding.encode_new_piece import encode_split_piece
 from ..kernels.encoding.encode_state import NEED_LONG, TEXT
 from ..kernels.encoding.merge_table import Merges
 from ..kernels.encoding.pending_pieces import MOST_COPIED
-from ..kernels.encoding.split_ahead import FROM, LAST, MARKS, MOST_AHEAD, N_MARKED, NOWHERE, REACH, SPLIT, TO, clear_marks
+from ..kernels.encoding.split_ahead import FROM, LAST, MARKS, MOST_AHEAD, N_MARKED, REACH, SPLIT, TO, clear_marks
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.pieces.special_tokens import SpecialTokens
 from ..model.long_merges import interruptible_if_long
@@ -92,9 +92,8 @@ class PieceRegexEncoder(CompiledEncoder):
         takes for a byte of these.
         """
         ahead = state.split.data  # single numbers of it are read and written faster
-        if ahead[LAST] != NOWHERE:
-            is_dense = ahead[N_MARKED] * _DENSE >= position - ahead[LAST]
-            ahead[REACH] = min(max(2 * ahead[REACH], _LEAST_AHEAD), MOST_AHEAD) if is_dense else 0
+        is_dense = ahead[N_MARKED] * _DENSE >= position - ahead[LAST]  # not at first, as NOWHERE lies before all text
+        ahead[REACH] = min(max(2 * ahead[REACH], _LEAST_AHEAD), MOST_AHEAD) if is_dense else 0
         stop, marked_end = _reached(window, position, position + ahead[REACH]) if ahead[REACH] else (piece_end, piece_end)
         if marked_end < piece_end:
             stop = marked_end = piece_end
