@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import pickle
@@ -215,7 +216,12 @@ def test_a_long_piece_is_split_by_regex_too(small):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("pattern", [*COMPILED.values(), r"\b\w+\b|(?s:.)"], ids=[*COMPILED, "not compiled"])
+@pytest.mark.parametrize(
+    "pattern",
+    # To the last one, letters before a part of a character are one pretoken, and those before a letter are several.
+    [*COMPILED.values(), r"\b\w+\b|(?s:.)", r"[a-z]+[^\w\s]+|(?s:.)"],
+    ids=[*COMPILED, "not compiled", "letters"],
+)
 def test_text_that_is_split_ahead_has_the_same_ids(small, sizes, pattern):
     """Pieces that are new and cached in turn, characters and look-aheads that are cut, and texts in the same memory."""
     rng = random.Random(1)
@@ -238,17 +244,21 @@ def test_text_that_is_split_ahead_has_the_same_ids(small, sizes, pattern):
     ]
     tokenizer = with_pattern(small, pattern)
     for ahead in 30, 100, 1 << 16:
-        sizes(ahead=ahead, window=1000)
+        sizes(ahead=ahead, window=1000, text_window=1000, copied=200)
         by_regex = tokenizer._splitting_with("regex")
         for n in [5, 50, 2000] * examples(1, 20):
             new = ["".join(rng.choices("abcdé1 \n", k=rng.randrange(1, 9))) for _ in range(n // 5)]
-            text = "".join(rng.choices([*parts, *new], k=n))
-            split = [each.encode(errors="surrogateescape") for each in re.split("(<.endoftext.>)", text)]
-            rows = [tokenizer.encode_ordinary(each) if i % 2 == 0 else [each] for i, each in enumerate(split)]
-            special = [tokenizer.special_tokens[SPECIALS[0]]]
-            wanted = [number for i, row in enumerate(rows) for number in (special if i % 2 else row)]
-            assert by_regex.encode(text.encode(errors="surrogateescape")) == wanted
-            assert by_regex.encode(text.encode(errors="surrogateescape")) == wanted  # all is cached
+            letters = ["".join(rng.choices("the", k=rng.randrange(5, 10))) for _ in range(n)]
+            words = [each + rng.choice(["日", "é", SPECIALS[0]]) for each in letters]
+            for text in "".join(rng.choices([*parts, *new], k=n)), "".join(words):
+                split = [each.encode(errors="surrogateescape") for each in re.split("(<.endoftext.>)", text)]
+                rows = [tokenizer.encode_ordinary(each) if i % 2 == 0 else [each] for i, each in enumerate(split)]
+                special = [tokenizer.special_tokens[SPECIALS[0]]]
+                wanted = [number for i, row in enumerate(rows) for number in (special if i % 2 else row)]
+                data = text.encode(errors="surrogateescape")
+                assert by_regex.encode(data) == wanted
+                assert by_regex.encode(data) == wanted  # all is cached
+                assert tokenizer._splitting_with("regex").encode(io.BytesIO(data)) == wanted  # windows in the same memory
 
 
 def test_regex_is_called_once_for_much_new_text(small, seen):
