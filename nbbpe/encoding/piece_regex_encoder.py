@@ -123,11 +123,8 @@ def _reached(window: Window, position: int, stop: int) -> tuple[int, int]:
     """Where the text from one place to about another one stops, and up to where its pieces are split as in all of the text.
 
     Of text that is cut, that is what comes before a certain boundary, if the characters that make it certain are not cut.
+    At the end of a window they are not: no piece is encoded that ends after its limit.
     """
     i = int(np.searchsorted(window.breaks[:, 0], position))
-    end, ends_text = (
-        (int(window.breaks[i, 0]), True) if i < len(window.breaks) else (window.end, window.limit == window.end)
-    )
-    if stop < end:
-        return stop, stop - _CONTEXT
-    return end, end if ends_text else end - _CONTEXT
+    end = int(window.breaks[i, 0]) if i < len(window.breaks) else window.end
+    return (stop, stop - _CONTEXT) if stop < end else (end, end)
