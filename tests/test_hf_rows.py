@@ -109,11 +109,12 @@ def test_a_stride_must_fit_beside_the_ids_that_are_usual():
         ("only_first", (10, 2), 7, (5, 2)),
         ("only_first", (3, 6), 7, (1, 6)),
         ("only_first", (3, 7), 7, None),
-        ("only_first", (3, 4), 7, (3, 4)),
+        ("only_first", (0, 7), 7, (0, 7)),
         ("only_second", (2, 10), 7, (2, 5)),
         ("only_second", (6, 3), 7, (6, 1)),
         ("only_second", (7, 3), 7, None),
         ("only_second", (10, 2), 7, None),
+        ("only_second", (7, 0), 7, (7, 0)),
     ],
 )
 def test_two_texts_share_the_room(strategy, lengths, room, kept):
