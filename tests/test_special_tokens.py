@@ -177,6 +177,8 @@ def test_a_token_of_the_vocab_becomes_special_where_no_merge_needs_it():
     tokenizer = nbbpe.Tokenizer(VOCAB, MERGES)
     assert tokenizer.with_special_tokens(["<u>", "ab"]).special_tokens == {"<u>": 300, "ab": 301}
     assert tokenizer.with_special_tokens({"<u>": 300}).encode("<u>") == [300]
+    twice = nbbpe.Tokenizer(BYTES | {300: b"<u>", 299: b"<u>"}, [])
+    assert twice.with_special_tokens(["<u>"]).special_tokens == {"<u>": 299}
 
 
 def test_another_id_for_a_token_that_is_there_is_an_error(small):
@@ -193,7 +195,8 @@ def test_what_cannot_be_a_special_token_is_an_error(small, bad):
 
 
 def test_there_is_no_id_after_the_last():
-    tokenizer = nbbpe.Tokenizer(VOCAB, MERGES, {"<last>": 2**31 - 2})
+    tokenizer = nbbpe.Tokenizer(VOCAB, MERGES, {"<one before>": 2**31 - 3}).with_special_tokens(["<last>"])
+    assert tokenizer.special_tokens["<last>"] == 2**31 - 2
     with pytest.raises(ValueError, match=r"'<s>' would have the id 2147483647; ids must be from 0 to 2,147,483,646"):
         tokenizer.with_special_tokens(["<s>"])
 
