@@ -83,6 +83,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "rank_lines": [(tiktoken, "_SMALL")],
     # In seconds:
     "patience": [(publishing, "_PATIENCE"), (kept_folder, "_PATIENCE")],
+    "slow": [(piece_regex_encoder, "_SLOW")],
     "splitting": [(time_limit, "BASE_SECONDS")],
 }
 OF_EVERYTHING = [

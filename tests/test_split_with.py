@@ -284,6 +284,16 @@ def test_text_with_a_long_pretoken_is_not_split_ahead_again(small, seen):
     assert sum(map(len, seen)) < 3 * len(text)
 
 
+def test_no_text_is_split_ahead_by_a_pattern_that_takes_long_over_a_word_that_is_cut(sizes):
+    sizes(splitting=0.02, slow=0.01, ahead=3 * 41 + 35)
+    pattern = get_pattern(r"\b(?:\w+)+;|\w|\s|;")
+    rng = random.Random(1)
+    text = "".join("".join(rng.choices("abcd", k=40)) + ";" for _ in range(40))
+    tokenizer = nbbpe.Tokenizer(BYTES, [], [], pattern)
+    assert tokenizer.encode_array(text.encode()).tolist() == [*text.encode()]
+    assert not tokenizer._encoder._splits_ahead
+
+
 def test_text_that_another_thread_changes_leaves_no_wrong_ids_in_the_cache(sizes, monkeypatch):
     sizes(copied=0)
     pattern = r"ab\b|\w|\s"

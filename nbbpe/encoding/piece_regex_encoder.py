@@ -5,6 +5,7 @@ By a pattern that is not compiled; or, as the reference for the compiled way, by
 
 from __future__ import annotations
 
+import time
 from array import array
 from itertools import accumulate
 from typing import Any
@@ -30,6 +31,7 @@ from .encoder_state import EncoderState
 _PADDING = bytes(PADDING)
 _LEAST_AHEAD = 256  # bytes
 _DENSE = 4  # text is split ahead if one of so many bytes was of a new piece, with the least time for six kinds of text
+_SLOW = 0.5  # seconds of a call of `regex`, a hundred times as long as usual
 _CONTEXT = 8  # bytes of two characters after a place, which at most make a boundary certain
 
 
@@ -47,6 +49,7 @@ class PieceRegexEncoder(CompiledEncoder):
         super().__init__(merges, tables_for_regex(pattern.tables), dtype, max_pieces, specials)
         self.cut_by = None
         self._pattern = pattern
+        self._splits_ahead = True
 
     def _advance(self, window: Window, position: int, state: EncoderState, *more: Any) -> tuple[int, int, int, int]:
         try:
@@ -93,15 +96,19 @@ class PieceRegexEncoder(CompiledEncoder):
         """
         ahead = state.split.data  # single numbers of it are read and written faster
         is_dense = ahead[N_MARKED] * _DENSE >= position - ahead[LAST]  # not at first, as NOWHERE lies before all text
-        ahead[REACH] = min(max(2 * ahead[REACH], _LEAST_AHEAD), MOST_AHEAD) if is_dense else 0
+        ahead[REACH] = min(max(2 * ahead[REACH], _LEAST_AHEAD), MOST_AHEAD) if is_dense and self._splits_ahead else 0
         stop, marked_end = _reached(window, position, position + ahead[REACH]) if ahead[REACH] else (piece_end, piece_end)
         if marked_end < piece_end:
             stop = marked_end = piece_end
         text = window.data[position:stop].tobytes()
+        began = time.monotonic()
+        lengths = self._lengths(text)
+        if time.monotonic() - began > _SLOW:
+            self._splits_ahead = False  # the pattern may try all ways to match a word that is cut
         data = state.split.view(np.uint8).data
         data[SPLIT : SPLIT + len(text)] = text
         data[MARKS : MARKS + len(text)] = bytes(len(text))
-        for end in accumulate(self._lengths(text)):
+        for end in accumulate(lengths):
             data[MARKS + end - 1] = 1
         text_at = int(state.work[TEXT])
         ahead[FROM], ahead[TO] = text_at + position, text_at + marked_end
