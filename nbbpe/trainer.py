@@ -69,8 +69,8 @@ def train(
         A name that ends in .jsonl or .ndjson is a file of JSON lines, with a document in a field of each record; .json is
         an array of such records (or JSON lines); .parquet is a table with a document in a column of each row (needs
         pyarrow); any other name is plain text, in which special tokens separate documents. Invalid UTF-8 in plain text is
-        kept, each byte as a character of its own. JSON and plain text may be compressed, with .gz or .zst after the name
-        (.zst needs zstandard).
+        kept, each byte as a character of its own. JSON and plain text may be compressed, with .gz, .bz2, .xz, .lzma or
+        .zst after the name (.zst needs zstandard).
 
         A path may be a pattern ("data/*.jsonl.gz", "data/**/*.txt"), or a URL ("https://...", "s3://bucket/*.parquet") that
         fsspec can read. `pip install "nbbpe[data]"` adds pyarrow, zstandard and fsspec. All files are read as streams; one

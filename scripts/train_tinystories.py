@@ -23,7 +23,8 @@ from dataset import Dataset, find_texts, made_up_texts
 T = TypeVar("T")
 
 SPECIAL_TOKEN = "<|endoftext|>"
-NO_PLAIN_TEXT = {".gz", ".zst", ".json", ".jsonl", ".ndjson", ".parquet", ".pq"}  # nbbpe reads them, but not as their bytes
+# nbbpe reads them, but not as their bytes
+NO_PLAIN_TEXT = {".gz", ".bz2", ".xz", ".lzma", ".zst", ".zstd", ".json", ".jsonl", ".ndjson", ".parquet", ".pq"}
 TINYSTORIES = Dataset(
     name="TinyStories",
     repository="roneneldan/TinyStories",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 from pathlib import Path
 
 import numpy as np
@@ -35,9 +37,17 @@ def needs(module: str) -> None:
     pytest.importorskip(module, reason=f'needs {module}: pip install "nbbpe[data]"')
 
 
+_OF_PYTHON = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lambda data: lzma.compress(data, preset=0),  # with a small dictionary
+    ".lzma": lambda data: lzma.compress(data, lzma.FORMAT_ALONE, preset=0),
+}
+
+
 def compress(data: bytes, compression: str) -> bytes:
-    if compression == ".gz":
-        return gzip.compress(data)
+    if compression in _OF_PYTHON:
+        return _OF_PYTHON[compression](data)
     if compression == ".zst":
         needs("zstandard")
         import zstandard

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import errno
 import gzip
@@ -469,8 +470,10 @@ def test_the_environment_may_name_what_nbbpe_load_takes_by_name(run, monkeypatch
 def test_a_pattern_is_shown_on_any_source_of_text(run, tmp_path):
     inspect = "inspect", "--pattern", "gpt2", "--json", "--on"
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(TEXT))
+    (tmp_path / "a.txt.bz2").write_bytes(bz2.compress(TEXT))
     (tmp_path / "b.jsonl").write_text('{"body": "the cat"}\n{"body": " sat"}\n')
-    assert run(*inspect, tmp_path / "a.txt.gz").out == run(*inspect, "text.txt").out
+    for name in "a.txt.gz", "a.txt.bz2":
+        assert run(*inspect, tmp_path / name).out == run(*inspect, "text.txt").out
     assert json.loads(run(*inspect, tmp_path / "b.jsonl", "--field", "body").out)["pretokens"] == ["the", " cat", " sat"]
     assert_one_line_error(run(*inspect, tmp_path / "b.jsonl"), 1, "line 1", "no field 'text'")
 

@@ -464,7 +464,7 @@ def test_torn_and_strange_lines_of_the_manifest_cost_their_part(small, sources, 
                     lines[3].replace("[0, []]", f'[1, [["Line", {place}, "?"]]]'),
                     *lines[4:],
                 ]
-                for place in ('["a", "x"]', '["a", -1]', '["a", 1, 2]', '["a", 1, null, "x"]', '["a", 1, "a", 0, 0, ".xz"]')
+                for place in ('["a", "x"]', '["a", -1]', '["a", 1, 2]', '["a", 1, null, "x"]', '["a", 1, "a", 0, 0, ".7z"]')
             ),
             lambda lines: [*lines, "[1]\n", "[900, 1, 1, [0, 0], 0, [0, 0], [0, []]]\n", "{}\n", "\n"],
         ]

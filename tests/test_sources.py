@@ -8,6 +8,7 @@ import http.server
 import io
 import itertools
 import json
+import lzma
 import os
 import pickle
 import re
@@ -32,6 +33,7 @@ from nbbpe.counting import parallel_counting
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.sources import NO_ID, Tally, find_inputs, optional_packages
+from nbbpe.sources.compressed import open_stream
 from nbbpe.sources.remote import is_url
 from nbbpe.text.chunks import CutRules
 from nbbpe.text.pattern import NAMED
@@ -66,7 +68,10 @@ def write(path: Path, documents: list[str]) -> Path:
     return path
 
 
-FORMATS = ["a.jsonl", "a.ndjson", "A.JSONL", "a.jsonl.gz", "a.jsonl.zst", "a.parquet"]
+FORMATS = [
+    *("a.jsonl", "a.ndjson", "A.JSONL", "a.jsonl.gz", "a.jsonl.zst", "a.jsonl.bz2", "a.jsonl.xz", "a.ndjson.lzma"),
+    "a.parquet",
+]
 
 
 @pytest.fixture(scope="module", params=PATTERNS.values(), ids=PATTERNS)
@@ -174,7 +179,7 @@ def test_any_parquet_cut_anywhere_gives_its_bytes(sizes, tmp_path, documents, ro
         assert documents_of(path, on_error="skip", part_bytes=n) == [text for text in documents if text is not None]
 
 
-@pytest.mark.parametrize("compression", ["", ".gz", ".zst"])
+@pytest.mark.parametrize("compression", ["", ".gz", ".zst", ".bz2", ".xz"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_packed_plain_text_is_its_text(tokenizer, tmp_path, cut_everywhere, compression, workers):
     data = (texts.SAMPLE + texts.SPECIAL + "the cat").encode() + b"caf\xc3 \xff" + b"y" * 900
@@ -301,15 +306,16 @@ def test_parquet_without_rows_or_text(small, tmp_path, rows):
 # Packed streams
 
 
-def test_zeros_are_no_part_of_a_gzip_file_but_behind_its_members(small, tmp_path):
-    member = gzip.compress(b"the cat")
-    path = tmp_path / "a.txt.gz"
+@pytest.mark.parametrize("compression", [".gz", ".bz2", ".xz"])
+def test_zeros_are_no_part_of_a_compressed_file_but_behind_its_members(small, tmp_path, compression):
+    member = compress(b"the cat", compression)
+    path = tmp_path / f"a.txt{compression}"
     path.write_bytes(member + bytes(9) + member + bytes(9))
     small.encode_file(path, tmp_path / "a.bin")
     assert small.decode(nbbpe.TokenFile(tmp_path / "a.bin").ids) == "the catthe cat"
     for data in bytes(9) + member, bytes(9):  # Python's gzip refuses them, too
         path.write_bytes(data)
-        with pytest.raises(OSError, match=r"a\.txt\.gz' is broken or truncated"):
+        with pytest.raises(OSError, match=rf"a\.txt{compression}' is broken or truncated"):
             small.encode_file(path, tmp_path / "a.bin")
 
 
@@ -319,6 +325,10 @@ def test_several_members_and_frames_are_one_stream(tmp_path):
     wanted = [text.encode() for text in documents]
     (tmp_path / "a.jsonl.gz").write_bytes(b"".join(map(gzip.compress, (*halves, b""))) + bytes(100))
     assert documents_of(tmp_path / "a.jsonl.gz") == wanted
+    for compression in ".bz2", ".xz":
+        streams = [compress(half, compression) for half in (*halves, b"")]
+        (tmp_path / f"a.jsonl{compression}").write_bytes(b"".join(streams))
+        assert documents_of(tmp_path / f"a.jsonl{compression}") == wanted
     needs("zstandard")
     import zstandard
 
@@ -333,7 +343,7 @@ def test_several_members_and_frames_are_one_stream(tmp_path):
     assert documents_of(tmp_path / "a.jsonl.zstd") == wanted[:30]
 
 
-@pytest.mark.parametrize("compression", [".gz", ".zst"])
+@pytest.mark.parametrize("compression", [".gz", ".zst", ".bz2", ".xz", ".lzma"])
 @pytest.mark.parametrize("suffix", [".jsonl", ".txt"])
 def test_a_packed_file_that_was_cut_off_or_is_broken_is_an_error_that_names_it(small, tmp_path, compression, suffix):
     whole = compress(json_lines([f"{i * 7919} words" for i in range(400)]), compression)
@@ -502,8 +512,41 @@ def test_a_missing_package_is_told_with_the_extra_that_has_it(assert_refused, tm
     assert optional_packages.require("json", "a") is json
 
 
+@pytest.mark.parametrize(("name", "module"), [("a.txt.bz2", "bz2"), ("a.jsonl.xz", "lzma"), ("pipe.lzma", "lzma")])
+def test_a_python_without_a_compression_is_told(assert_refused, tmp_path, monkeypatch, name, module):
+    if name.startswith("pipe"):
+        os.mkfifo(tmp_path / name)
+    else:
+        (tmp_path / name).write_bytes(compress(b"the cat", f".{name.rpartition('.')[2]}"))
+    monkeypatch.setitem(sys.modules, module, None)
+    message = rf"reading .*{name}' needs {module} .*: this Python was built without it"
+    assert_refused(tmp_path / name, ImportError, message)
+
+
+@pytest.mark.parametrize("size", [1 << 31, (1 << 32) - 1])
+def test_a_dictionary_of_xz_that_is_too_large_is_told(assert_refused, tmp_path, size):
+    data = bytearray(lzma.compress(b"the cat", lzma.FORMAT_ALONE))
+    data[1:5] = size.to_bytes(4, "little")
+    (tmp_path / "a.txt.lzma").write_bytes(data)
+    assert_refused(tmp_path / "a.txt.lzma", OSError, r"a\.txt\.lzma' is broken .*: Memory usage limit exceeded")
+
+
+@pytest.mark.parametrize("compression", [".bz2", ".xz"])
+def test_no_more_of_a_compressed_file_is_read_than_was_decompressed(tmp_path, compression):
+    text = np.random.default_rng(0).bytes(3 << 20)
+    path = tmp_path / f"a.txt{compression}"
+    path.write_bytes(compress(text, compression))
+    (each,) = find_inputs(path, None, "raise")
+    buffer = memoryview(bytearray(1 << 10))
+    tally = Tally("raise")
+    with open_stream(each.file, compression, tally, reads_ahead=False) as stream:
+        for _ in range(100):
+            assert stream.readinto(buffer)
+    assert tally.n_read < 2 << 20  # a block of bzip2 is of 900 kB
+
+
 def test_formats_that_are_not_read_are_refused_by_name(assert_refused, tmp_path):
-    for name in "a.txt.bz2", "a.jsonl.xz", "a.tar.gz", "a.tgz", "a.zip", "A.7Z", "a.parquet.gz", "a.parquet.zst":
+    for name in "a.tar.bz2", "a.jsonl.lz4", "a.tar.gz", "a.txz", "a.zip", "A.7Z", "a.parquet.gz", "a.parquet.xz":
         (tmp_path / name).write_bytes(b"something")
         assert_refused(
             tmp_path / name, ValueError, f"{name}' is compressed in a way that nbbpe does not read: decompress it first"
@@ -820,13 +863,13 @@ def test_an_iterable_is_encoded_as_it_comes(small, tmp_path, sizes):
 
 @pytest.mark.parametrize("workers", [1, 2] if sys.platform == "linux" else [1])  # others do not inherit the memory
 def test_files_elsewhere_are_read_like_those_here(small, tmp_path, cut_everywhere, bucket, workers, quiet):
-    for name in "a.jsonl", "b.jsonl.gz", "c.jsonl.zst", "d.parquet":
+    for name in "a.jsonl", "b.jsonl.gz", "c.jsonl.xz", "d.parquet":
         upload(f"{bucket}/{name}", write(tmp_path / name, DOCUMENTS).read_bytes())
     upload(f"{bucket}/e.txt", "".join(DOCUMENTS).encode())
     upload(f"{bucket}/folder.txt/f.txt", b"not meant")
     wanted = ids_of(small, DOCUMENTS * 4, texts.SPECIAL)
     wanted += ids_of(small, ["".join(DOCUMENTS)], texts.SPECIAL, plain=True)
-    urls = [f"{bucket}/{name}" for name in ("a.jsonl", "b.jsonl.gz", "c.jsonl.zst", "d.parquet", "e.txt")]
+    urls = [f"{bucket}/{name}" for name in ("a.jsonl", "b.jsonl.gz", "c.jsonl.xz", "d.parquet", "e.txt")]
     for n in 300, 1 << 20:
         cut_everywhere(n)
         for source in urls, f"{bucket}/*", [f"{bucket}/[a-d].*", urls[-1].replace("memory:", "MEMORY:")]:
@@ -866,7 +909,7 @@ def test_what_is_wrong_elsewhere_is_named(assert_refused, bucket):
     upload(f"{bucket}/folder/a.txt", b"text")
     upload(f"{bucket}/a.jsonl", b"{}\n")
     upload(f"{bucket}/a.txt.gz", b"no gzip")
-    upload(f"{bucket}/a.bz2", b"text")
+    upload(f"{bucket}/a.lz4", b"text")
     for name, error, message in [
         ("missing.txt", FileNotFoundError, "memory://bucket/missing.txt' cannot be read: there is no such file"),
         ("*.csv", FileNotFoundError, "memory://bucket/.*csv' cannot be read: no file matches the pattern"),
@@ -874,7 +917,7 @@ def test_what_is_wrong_elsewhere_is_named(assert_refused, bucket):
         ("a.parquet", OSError, "memory://bucket/a.parquet' cannot be read as parquet"),
         ("a.jsonl", ValueError, "memory://bucket/a.jsonl', line 1: the record has no field"),
         ("a.txt.gz", OSError, "memory://bucket/a.txt.gz' is broken"),
-        ("a.bz2", ValueError, "memory://bucket/a.bz2' is compressed in a way that nbbpe does not read"),
+        ("a.lz4", ValueError, "memory://bucket/a.lz4' is compressed in a way that nbbpe does not read"),
     ]:
         assert_refused(f"{bucket}/{name}", error, message)
         assert_refused([f"{bucket}/folder/a.txt", f"{bucket}/{name}"], error, message)
@@ -949,7 +992,9 @@ def test_web_addresses_are_read(small, tmp_path, assert_refused):
 # Progress, parts, memory
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.parquet", "a.txt.gz"])
+@pytest.mark.parametrize(
+    "name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.jsonl.bz2", "a.jsonl.xz", "a.parquet", "a.txt.gz"]
+)
 def test_progress_is_told_in_bytes_of_the_files_up_to_their_size(small, tmp_path, cut_everywhere, name):
     path = write(tmp_path / name, DOCUMENTS)
     size = 2 * path.stat().st_size
@@ -973,7 +1018,7 @@ def test_parts_can_be_sent_to_other_processes_and_cover_the_file(tmp_path, name)
     for n in 1, 500, 1 << 20:
         (each,) = find_inputs(path, "text", "raise")
         parts = each.cut(n, CutRules(NAMED["gpt2"], []))
-        assert len(parts) == 1 if n == 1 << 20 or name.endswith(("gz", "zst")) else len(parts) > 2
+        assert len(parts) == 1 if n == 1 << 20 or name.endswith(("gz", "zst", "bz2", "xz", "lzma")) else len(parts) > 2
         found = []
         for part in pickle.loads(pickle.dumps(parts)):
             with part.open(new_special_tokens([], []), False, NO_ID, Tally("raise")) as reader:
@@ -1059,7 +1104,13 @@ def test_a_text_that_many_rows_repeat_is_in_memory_for_some_of_them(tmp_path):
     assert most < 12 << 20
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.txt", "a.txt.gz", "a.txt.zst", "a.parquet"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.txt", "a.txt.gz", "a.txt.zst", "a.parquet"),
+        *("a.txt.bz2", "a.txt.xz", "a.txt.lzma"),
+    ],
+)
 def test_memory_does_not_grow_with_the_file(tmp_path, sizes, name):
     sizes(window=1 << 16, batch=1 << 16, block=1 << 16)
     document = texts.SAMPLE * 5

@@ -20,6 +20,7 @@ _LOOK = 1 << 17  # bytes of a frame's text that are searched for a place to cut
 _LOOKS = 16  # into frames for a place to cut, for each part: each opens the file
 _ROOM = 1 << 18  # bytes that are decompressed at a time
 _ZSTD_MAX_WINDOW = 1 << 31  # large dumps are made with --long=31, which readers must allow
+_MOST_XZ_MEMORY = _ZSTD_MAX_WINDOW  # 65 MB for `xz -9`; the format allows more than 4 GB
 _BLOCK = 1 << 18
 _GZIP_FORMAT = 31  # wbits of zlib, for the largest window in gzip's format
 
@@ -93,8 +94,8 @@ class CompressibleFile(Input):
     def check(self, on_error: str) -> None:
         """See Input. Finds a missing package, and a file that is not compressed as its name says."""
         self.file.check()
-        if self.compression in _ZSTD:
-            require("zstandard", self.file.name)
+        if self.compression in _MODULES:
+            require(_MODULES[self.compression], self.file.name)
         if self.compression and self.size() is not None:
             with open_stream(self.file, self.compression, Tally(on_error), reads_ahead=False) as stream:
                 stream.readinto(memoryview(bytearray(1)))
@@ -192,27 +193,32 @@ class _Decompressed:
         raise NotImplementedError
 
 
-class _Gzip(_Decompressed):
-    """One or several members of gzip, as Python's GzipFile has them, which takes smaller steps."""
+class _Members(_Decompressed):
+    """One or several streams of compressed text, one after another, as Python's own modules decompress them.
 
-    _errors = EOFError, zlib.error
+    (Python's GzipFile and the like take smaller steps, and some of them take what follows a stream for the end.)
+    """
+
+    def _new(self) -> Any:
+        """An object of Python that decompresses one stream."""
+        raise NotImplementedError
 
     def _decompress(self) -> Iterator[tuple[int, int]]:
         member: Any = None
         data = b""
         start = 0
         is_first = True
-        while data := data or self._compressed.read(_BLOCK):
+        while data or _has_input(member) or (data := self._compressed.read(_BLOCK)):
             if member is None:
-                data = data if is_first else data.lstrip(b"\0")  # members may have zeros behind them
+                data = data if is_first else data.lstrip(b"\0")  # streams may have zeros behind them
                 if not data:
                     continue
-                member = zlib.decompressobj(_GZIP_FORMAT)
+                member = self._new()
                 start = self._compressed.position - len(data)
                 is_first = False
             if n := self._write(member, data):
                 yield start, n
-            data = member.unused_data if member.eof else member.unconsumed_tail
+            data = member.unused_data if member.eof else getattr(member, "unconsumed_tail", b"")
             if member.eof:
                 member = None
         while member is not None and (n := self._write(member, b"")):
@@ -224,6 +230,47 @@ class _Gzip(_Decompressed):
         text = member.decompress(data, min(len(self._buffer), _ROOM))
         self._buffer[: len(text)] = text
         return len(text)
+
+
+def _has_input(member: Any) -> bool:
+    """Whether an object of bz2 or lzma has bytes that it was given before: zlib gives them back."""
+    return member is not None and not getattr(member, "needs_input", True)
+
+
+class _Gzip(_Members):
+    """One or several members of gzip."""
+
+    _errors = EOFError, zlib.error
+
+    def _new(self) -> Any:
+        return zlib.decompressobj(_GZIP_FORMAT)
+
+
+class _Bzip2(_Members):
+    """One or several streams of bzip2, as `pbzip2` and Wikipedia's dumps have many."""
+
+    _errors = (EOFError,)
+
+    def _new(self) -> Any:
+        return require("bz2", self._name).BZ2Decompressor()
+
+    def _write(self, member: Any, data: bytes) -> int:
+        try:
+            return super()._write(member, data)
+        except OSError as error:  # bz2 has no error of its own, and reading raises this one, too
+            raise EOFError(str(error)) from None
+
+
+class _Xz(_Members):
+    """One or several streams of xz, or one of lzma, its forerunner."""
+
+    def __init__(self, compressed: _FileStream, extent: Extent) -> None:
+        super().__init__(compressed, extent)
+        self._lzma = require("lzma", compressed.name)
+        self._errors = EOFError, self._lzma.LZMAError, MemoryError  # a header may ask for any amount
+
+    def _new(self) -> Any:
+        return self._lzma.LZMADecompressor(memlimit=_MOST_XZ_MEMORY)
 
 
 class _Zstd(_Decompressed):
@@ -281,6 +328,9 @@ class _ZstdFrame:
         return data
 
 
-_ZSTD = (".zst", ".zstd")
-_DECOMPRESSORS = {".gz": _Gzip, ".zst": _Zstd, ".zstd": _Zstd}
+_DECOMPRESSORS: dict[str, Callable[[_FileStream, Extent], _Decompressed]] = {
+    **{".gz": _Gzip, ".zst": _Zstd, ".zstd": _Zstd},
+    **{".bz2": _Bzip2, ".xz": _Xz, ".lzma": _Xz},
+}
+_MODULES = {".zst": "zstandard", ".zstd": "zstandard", ".bz2": "bz2", ".xz": "lzma", ".lzma": "lzma"}
 COMPRESSIONS = tuple(_DECOMPRESSORS)

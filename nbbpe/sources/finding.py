@@ -27,7 +27,7 @@ from .tally import check_on_error
 _JSON_LINES = (".jsonl", ".ndjson")
 _JSON = ".json"
 # Their bytes are never the text itself, so they must not be read as plain files.
-_NOT_READ = (".7z", ".br", ".bz2", ".lz4", ".lzma", ".rar", ".snappy", ".tar", ".tgz", ".xz", ".zip")
+_NOT_READ = (".7z", ".br", ".lz4", ".rar", ".snappy", ".tar", ".tbz2", ".tgz", ".txz", ".zip")
 
 _FIELD = "text"  # the default field of records
 

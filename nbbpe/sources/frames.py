@@ -33,7 +33,9 @@ def find_frames(file: BinaryIO, compression: str) -> Iterator[int]:
     What is not understood ends them: a damaged frame, a member of gzip without its length, a frame that is very long or
     needs much memory. Whoever reads from the last one on finds what is wrong, if anything is.
     """
-    return _bgzf_frames(file) if compression == ".gz" else _zstd_frames(file)
+    if compression == ".gz":
+        return _bgzf_frames(file)
+    return _zstd_frames(file) if compression in (".zst", ".zstd") else iter(())
 
 
 def _zstd_frames(file: BinaryIO) -> Iterator[int]:

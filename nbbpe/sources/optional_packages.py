@@ -12,10 +12,13 @@ from .inputs import File
 
 # The oldest pyarrow that gives and takes all kinds of Arrow data, as the string views of polars; as in pyproject.toml.
 OLDEST_PYARROW = 18
+_OF_PYTHON = ("bz2", "lzma")  # left out where the headers of a library were missing
 
 
 def require(module: str, name: str, what: str | None = None) -> Any:
-    """A module of the extra `data`. Raises ImportError that says what needs it, and how to get it, also if it is too old.
+    """A module of the extra `data`, or one of Python itself that not all builds have.
+
+    Raises ImportError that says what needs it, and how to get it, also if it is too old.
 
     name : of what is read with it; what : what else needs it, if nothing is read
     """
@@ -27,7 +30,8 @@ def require(module: str, name: str, what: str | None = None) -> Any:
         return found
     except ImportError as error:
         needing = what or f"reading {name!r}"
-        raise ImportError(f'{needing} needs {package} ({error}): pip install "nbbpe[data]"', name=package) from error
+        way_out = "this Python was built without it" if module in _OF_PYTHON else 'pip install "nbbpe[data]"'
+        raise ImportError(f"{needing} needs {package} ({error}): {way_out}", name=package) from error
 
 
 def read_with_arrow(items: Iterator[Any], file: File, kind: str) -> Iterator[Any]:

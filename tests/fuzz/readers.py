@@ -24,9 +24,10 @@ import numpy as np
 import nbbpe
 from nbbpe.idfiles import kept_parts
 from nbbpe.idfiles.manifest import NAME, EncodingJob
-from nbbpe.sources import NO_ID, Tally, find_inputs
+from nbbpe.sources import NO_ID, Tally, compressed, find_inputs
 from nbbpe.text.chunks import CutRules
 
+compressed._MOST_XZ_MEMORY = 16 << 20  # what a header asks for counts as allocated, though no text may come to fill it
 SEEDS = Path(__file__).parent / "seeds"
 _DTYPE = np.dtype(np.uint16)
 _LINES = [
@@ -67,6 +68,12 @@ def _write_text(name: str) -> Callable[[Path], None]:
             data = gzip.compress(data, mtime=0)
             if name.startswith("frames"):
                 data = frames.in_frames(text.encode(), list(range(0, len(text), 100)), ".gz")
+        if name.endswith((".bz2", ".xz", ".lzma")):
+            import bz2
+            import lzma
+
+            of_xz = lzma.FORMAT_XZ if name.endswith(".xz") else lzma.FORMAT_ALONE
+            data = bz2.compress(data) if name.endswith(".bz2") else lzma.compress(data, of_xz, preset=0)
         if name.endswith(".zst"):
             import zstandard
 
@@ -142,6 +149,8 @@ def _write_counts(name: str) -> Callable[[Path], None]:
     return write
 
 
+_OF_PYTHON = ("bz2", "xz", "lzma")
+
 READERS = {
     **{
         name.replace(", ", "-").replace(" ", "-"): Reader(form.read, form.write) for name, form in mutations.FORMATS.items()
@@ -152,6 +161,7 @@ READERS = {
     "json-lines-frames-gz": Reader(_read_text("frames.jsonl.gz"), _write_text("frames.jsonl.gz")),
     "json-lines-frames-zst": Reader(_read_text("frames.jsonl.zst"), _write_text("frames.jsonl.zst")),
     "json-lines-zst": Reader(_read_text("t.jsonl.zst"), _write_text("t.jsonl.zst")),
+    **{f"json-lines-{form}": Reader(_read_text(f"t.jsonl.{form}"), _write_text(f"t.jsonl.{form}")) for form in _OF_PYTHON},
     "json-array": Reader(_read_text("t.json"), _write_text("t.json")),
     "counts-parquet": Reader(_read_counts, _write_counts("counts.parquet")),
     "counts-arrow": Reader(_read_counts, _write_counts("counts.arrow")),
