@@ -1,0 +1,106 @@
+"""Files of tables: one document a row, with its text in one of the columns; cut between groups of rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..text.windows import Windows
+from .columns import ColumnReader, null_rows
+from .inputs import File, Input, Part
+from .places import Row
+from .tally import Tally
+
+if TYPE_CHECKING:
+    from ..kernels.pieces.special_tokens import SpecialTokens
+    from ..text.chunks import CutRules
+
+# Rows that repeat a text take a few bytes each in the file, and all of the text in memory. Fewer cost time.
+MAX_BATCH_ROWS = 1 << 11
+
+
+class RowGroup(NamedTuple):
+    """Of a group of rows: how many there are, and how many bytes their texts take, about."""
+
+    n_rows: int
+    n_text: int
+
+
+@dataclass(frozen=True, eq=False)
+class RowsPart(Part, ABC):
+    """Some groups of rows of a file, side by side, or all that it has where these are not known (none); see Part."""
+
+    file: File
+    column: str
+    groups: list[RowGroup]
+    first_group: int
+    first_row: int
+    size: int  # their share of the file's bytes
+
+    def span(self) -> tuple[int, int | None]:
+        """See Part."""
+        return self.first_row, self.first_row + sum(group.n_rows for group in self.groups) if self.groups else None
+
+    @contextmanager
+    def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
+        """See Part."""
+        with self.file.open() as raw:
+            yield ColumnReader(self._columns(raw, tally), specials, separator)
+
+    def _columns(self, raw: Any, tally: Tally) -> Iterator[Any]:
+        """The column's strings, some rows at a time, without those that are null."""
+        n_rows = sum(group.n_rows for group in self.groups)
+        done = 0
+        for column in self._batches(raw):
+            for i in null_rows(column):
+                row = self.first_row + done + i
+                tally.malformed(Row(self.file.name, row), f"the column {self.column!r} is null, and must be a string")
+            yield column
+            done += len(column)
+            tally.n_read = self.size * done // n_rows if n_rows else min(raw.tell(), self.size)
+        tally.n_read = self.size
+
+    @abstractmethod
+    def _batches(self, raw: Any) -> Iterator[Any]:
+        """The column as arrays of strings (see columns.as_strings), some rows at a time."""
+
+
+class TableFile(Input):
+    """A file of a table; see Input."""
+
+    has_records = True
+    in_python = False
+    _part: type[RowsPart]
+
+    def __init__(self, file: File, column: str) -> None:
+        self.file: File = file
+        self._column = column
+        self._groups: list[RowGroup] = []  # what `check` finds
+
+    def n_text(self) -> int:
+        """See Input."""
+        return sum(group.n_text for group in self._groups)
+
+    def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
+        """See Input. Cut between groups of rows, where a part comes nearest to `part_bytes`."""
+        size = self.size() or 0
+        rows = list(accumulate((group.n_rows for group in self._groups), initial=0))
+        if not rows[-1]:
+            return [self._part(self.file, self._column, [], 0, 0, size)]
+        boundaries = [0]
+        begun = 0
+        for i, group in enumerate(self._groups if self.file.path is not None else []):
+            if 2 * begun + group.n_text > 2 * part_bytes and begun:
+                boundaries.append(i)
+                begun = 0
+            begun += group.n_text
+        boundaries.append(len(self._groups))
+        shares = [size * rows[i] // rows[-1] for i in boundaries]
+        return [
+            self._part(self.file, self._column, self._groups[first:end], first, rows[first], there - here)
+            for (first, end), (here, there) in zip(pairwise(boundaries), pairwise(shares), strict=True)
+        ]
