@@ -67,10 +67,10 @@ def train(
         or a `Mixture` of sources. An open file is a TypeError: its lines would become documents.
 
         A name that ends in .jsonl or .ndjson is a file of JSON lines, with a document in a field of each record; .json is
-        an array of such records (or JSON lines); .parquet is a table with a document in a column of each row (needs
-        pyarrow); any other name is plain text, in which special tokens separate documents. Invalid UTF-8 in plain text is
-        kept, each byte as a character of its own. JSON and plain text may be compressed, with .gz, .bz2, .xz, .lzma or
-        .zst after the name (.zst needs zstandard).
+        an array of such records (or JSON lines); .parquet and .arrow (also .ipc, .feather) are tables with a document in a
+        column of each row (they need pyarrow); any other name is plain text, in which special tokens separate documents.
+        Invalid UTF-8 in plain text is kept, each byte as a character of its own. JSON and plain text may be compressed,
+        with .gz, .bz2, .xz, .lzma or .zst after the name (.zst needs zstandard).
 
         A path may be a pattern ("data/*.jsonl.gz", "data/**/*.txt"), or a URL ("https://...", "s3://bucket/*.parquet") that
         fsspec can read. `pip install "nbbpe[data]"` adds pyarrow, zstandard and fsspec. All files are read as streams; one
@@ -102,7 +102,7 @@ def train(
         None shows a progress bar if stderr is a terminal, True always, False never; a callable is called with
         (stage, done, total).
     field
-        The field of a JSON record, or the column of a parquet file, that holds the text; None for "text".
+        The field of a JSON record, or the column of a table, that holds the text; None for "text".
     on_error
         What to do with a malformed record (broken JSON, no such field, null, not a string): "raise" raises ValueError that
         names the file and the line or row; "skip" skips it, and one warning at the end says how many were skipped and names

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 SPECIAL_TOKEN = "<|endoftext|>"
 # nbbpe reads them, but not as their bytes
-NO_PLAIN_TEXT = {".gz", ".bz2", ".xz", ".lzma", ".zst", ".zstd", ".json", ".jsonl", ".ndjson", ".parquet", ".pq"}
+NO_PLAIN_TEXT = {".gz", ".bz2", ".xz", ".lzma", ".zst", ".zstd", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow"}
 TINYSTORIES = Dataset(
     name="TinyStories",
     repository="roneneldan/TinyStories",

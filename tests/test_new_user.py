@@ -107,8 +107,7 @@ def test_a_field_of_plain_text_is_an_error(tmp_path, small):
     ("name", "content", "message"),
     [
         ("a.csv", b"id,text\n1,hello\n", "is a table, whose separators"),
-        ("a.orc", b"ORC hello", "is a table by its name, and only .parquet is read: write its column"),
-        ("counts.arrow", b"ARROW1\0\0", "is a table by its name, and only .parquet is read: write its column"),
+        ("a.orc", b"ORC hello", "is a table of a format that is not read: write its column"),
         ("a.html", b"<p>hello</p>", "is markup"),
         ("a.pdf", b"%PDF-1.4", "is not a text file by its name"),
         ("a.txt", "hello".encode("utf-16"), r"begins like UTF-16: .*iconv -f UTF-16"),

@@ -11,6 +11,7 @@ import json
 import lzma
 import os
 import pickle
+import random
 import re
 import sys
 import tempfile
@@ -32,7 +33,7 @@ import nbbpe
 from nbbpe.counting import parallel_counting
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
-from nbbpe.sources import NO_ID, Tally, find_inputs, optional_packages
+from nbbpe.sources import NO_ID, Tally, arrow_files, find_inputs, optional_packages
 from nbbpe.sources.compressed import open_stream
 from nbbpe.sources.remote import is_url
 from nbbpe.text.chunks import CutRules
@@ -59,10 +60,32 @@ def write_parquet(path: Path, documents, field: str = "text", rows: int = 4, kin
     arrow.parquet.write_table(table, path, row_group_size=rows, **options)
 
 
+def write_arrow(path: Path, documents, field: str = "text", rows: int = 4, kind: str = "string", **options) -> None:
+    """Write an Arrow file, or a stream where the name ends in .ipc."""
+    needs("pyarrow")
+    import pyarrow as arrow
+
+    column = arrow.array([text and to_bytes(text) for text in documents], arrow.binary())
+    if kind == "dictionary":
+        column = column.dictionary_encode()
+    elif kind == "runs":
+        import pyarrow.compute
+
+        column = arrow.compute.run_end_encode(column.cast(arrow.large_binary()))
+    else:
+        column = column.cast(arrow.large_binary()).cast(getattr(arrow, kind)())
+    table = arrow.table({"id": list(range(len(documents))), field: column, "more": [[1]] * len(documents)})
+    new = arrow.ipc.new_stream if path.suffix == ".ipc" else arrow.ipc.new_file
+    with new(path, table.schema, options=arrow.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table, max_chunksize=rows)
+
+
 def write(path: Path, documents: list[str]) -> Path:
     """Write documents in the format that a path's name asks for."""
     if path.suffix == ".parquet":
         write_parquet(path, documents)
+    elif path.suffix in (".arrow", ".ipc", ".feather"):
+        write_arrow(path, documents, compression="lz4" if path.suffix == ".feather" else None)
     else:
         path.write_bytes(compress(json_lines(documents), path.suffix))
     return path
@@ -70,7 +93,7 @@ def write(path: Path, documents: list[str]) -> Path:
 
 FORMATS = [
     *("a.jsonl", "a.ndjson", "A.JSONL", "a.jsonl.gz", "a.jsonl.zst", "a.jsonl.bz2", "a.jsonl.xz", "a.ndjson.lzma"),
-    "a.parquet",
+    *("a.parquet", "a.arrow", "a.feather", "a.ipc"),
 ]
 
 
@@ -102,7 +125,7 @@ def test_the_ids_of_records_are_those_of_each_text_alone(tokenizer, tmp_path, na
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.parquet"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.parquet", "a.arrow", "a.ipc"])
 def test_workers_parts_and_blocks_change_nothing(tokenizer, tmp_path, cut_everywhere, name, workers, quiet):
     path = write(tmp_path / name, DOCUMENTS)
     wanted = ids_of(tokenizer, DOCUMENTS, "<|sep|>")
@@ -115,7 +138,7 @@ def test_workers_parts_and_blocks_change_nothing(tokenizer, tmp_path, cut_everyw
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.parquet", None])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.parquet", "a.arrow", None])
 def test_records_without_a_separator_are_documents_all_the_same(tokenizer, tmp_path, cut_everywhere, name, workers):
     source = [write(tmp_path / name, DOCUMENTS)] * 3 if name else None
     options = {} if name else {"documents": DOCUMENTS * 3}
@@ -170,10 +193,23 @@ def test_any_json_lines_cut_anywhere_give_their_texts(sizes, tmp_path, documents
     assert documents_of(path, part_bytes=3 * n) == [text.encode() for text in documents]
 
 
-@given(st.lists(st.one_of(st.none(), texts.data(40)), min_size=1, max_size=12), st.integers(1, 5), st.integers(1, 100))
-def test_any_parquet_cut_anywhere_gives_its_bytes(sizes, tmp_path, documents, rows, n):
-    path = tmp_path / "a.parquet"
-    write_parquet(path, documents, rows=rows, kind="binary")
+KINDS = ["binary", "large_binary", "binary_view", "dictionary", "runs"]
+
+
+@given(
+    st.lists(st.one_of(st.none(), texts.data(40)), min_size=1, max_size=12),
+    st.integers(1, 5),
+    st.integers(1, 100),
+    st.sampled_from(["a.parquet", "a.arrow", "a.ipc"]),
+    st.sampled_from(KINDS),
+    st.sampled_from([None, "lz4", "zstd"]),
+)
+def test_any_table_cut_anywhere_gives_its_bytes(sizes, tmp_path, documents, rows, n, name, kind, compression):
+    path = tmp_path / name
+    if name == "a.parquet":
+        write_parquet(path, documents, rows=rows, kind="binary")
+    else:
+        write_arrow(path, documents, rows=rows, kind=kind, compression=compression)
     sizes(block=n)
     with warnings.catch_warnings():
         assert documents_of(path, on_error="skip", part_bytes=n) == [text for text in documents if text is not None]
@@ -275,6 +311,75 @@ def test_columns_of_all_kinds_of_strings(tmp_path, kind, rows):
     for n in 1, 500, 1 << 30:
         found = documents_of(tmp_path / "a.parquet", "content", "skip", part_bytes=n)
         assert found == [text.encode() for text in documents if text]
+
+
+@pytest.mark.parametrize("kind", ["string", "string_view", "binary_view", "large_binary", "dictionary", "runs"])
+@pytest.mark.parametrize("name", ["a.arrow", "a.ipc"])
+@pytest.mark.parametrize("rows", [7, 1000])
+def test_columns_of_arrow_files_of_all_kinds_of_strings(tmp_path, kind, name, rows, monkeypatch):
+    documents = [text or None for text in DOCUMENTS]
+    monkeypatch.setattr(arrow_files, "MAX_BATCH_ROWS", 3)
+    for compression in None, "lz4", "zstd":
+        write_arrow(tmp_path / name, documents, "content", rows, kind, compression=compression)
+        for n in 1, 500, 1 << 30:
+            found = documents_of(tmp_path / name, "content", "skip", part_bytes=n)
+            assert found == [text.encode() for text in documents if text]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "string_view"])
+def test_invalid_utf8_in_a_column_of_an_arrow_file_is_kept(tmp_path, kind):
+    documents = [b"caf\xc3", None, b"\xff" * 30, b"the cat"]
+    write_arrow(tmp_path / "a.arrow", documents, kind=kind.replace("string", "binary"))
+    if kind == "string_view":  # as a program writes that does not look
+        data = (tmp_path / "a.arrow").read_bytes()
+        write_arrow(tmp_path / "a.arrow", [b"cafX", None, b"X" * 30, b"the cat"], kind=kind)
+        text = (tmp_path / "a.arrow").read_bytes()
+        data = text.replace(b"cafX", b"caf\xc3").replace(b"X" * 30, b"\xff" * 30).replace(b"XXXX", b"\xff" * 4)
+        (tmp_path / "a.arrow").write_bytes(data)
+    assert documents_of(tmp_path / "a.arrow", on_error="skip") == [text for text in documents if text is not None]
+
+
+def test_an_arrow_file_is_cut_between_record_batches(tmp_path):
+    write_arrow(tmp_path / "a.arrow", [f"{i:9}" * 50 for i in range(40)])
+    (table,) = find_inputs(tmp_path / "a.arrow", "text", "raise")
+    assert table.n_text() == pytest.approx(40 * 450, rel=0.01)
+    for n, bounds in (1, range(0, 41, 4)), (1 << 30, [0, 40]), (450 * 8, range(0, 41, 8)):
+        parts = table.cut(n, CutRules(NAMED["gpt2"], []))
+        assert [part.span() for part in parts] == list(itertools.pairwise(bounds))
+        assert sum(part.size for part in parts) == table.size()
+
+
+@pytest.mark.parametrize("name", ["a.arrow", "a.ipc"])
+@pytest.mark.parametrize("compression", [None, "zstd"])
+def test_the_text_of_an_arrow_file_is_estimated_by_its_first_rows(tmp_path, name, compression):
+    documents = [" ".join(map(str, range(i, 1000 * i, i))) for i in range(1, 200)]
+    random.Random(0).shuffle(documents)
+    write_arrow(tmp_path / name, documents, rows=40, compression=compression)
+    (table,) = find_inputs(tmp_path / name, "text", "raise")
+    assert table.n_text() == pytest.approx(sum(map(len, documents)), rel=0.1)
+
+
+@pytest.mark.parametrize("name", ["a.arrow", "a.ipc"])
+def test_arrow_files_without_rows_or_text(small, tmp_path, name):
+    needs("pyarrow")
+    import pyarrow as arrow
+
+    for documents in [], [""] * 5:
+        write_arrow(tmp_path / name, documents)
+        assert documents_of(tmp_path / name) == [text.encode() for text in documents]
+        assert len(encoded(small, tmp_path / name, tmp_path, separator=texts.SPECIAL)) == len(documents)
+    schema = arrow.schema({"text": arrow.string()})
+    rows = arrow.record_batch([["the cat"]], schema)
+    none = rows.slice(0, 0)
+    with (arrow.ipc.new_stream if name == "a.ipc" else arrow.ipc.new_file)(tmp_path / name, schema) as writer:
+        for batch in none, none, rows, none, rows:
+            writer.write_batch(batch)
+    assert documents_of(tmp_path / name, part_bytes=1) == [b"the cat"] * 2
+    table = arrow.table({"text": arrow.nulls(5000)})
+    with (arrow.ipc.new_stream if name == "a.ipc" else arrow.ipc.new_file)(tmp_path / name, table.schema) as writer:
+        writer.write_table(table)
+    with pytest.warns(UserWarning, match="5,000 malformed records were skipped: .* row 0 .*: the column 'text' is null"):
+        assert encoded(small, tmp_path / name, tmp_path, on_error="skip") == []
 
 
 def test_parquet_is_cut_at_the_row_group_where_a_part_comes_nearest_to_its_size(tmp_path):
@@ -453,16 +558,17 @@ def test_a_source_of_bad_records_alone_has_no_text_and_says_why(small, tmp_path)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_null_in_a_column_is_named_by_its_row_or_left_out(small, tmp_path, cut_everywhere, workers):
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.ipc"])
+def test_a_null_in_a_column_is_named_by_its_row_or_left_out(small, tmp_path, cut_everywhere, name, workers):
     documents = ["the cat", "", None, "sat", None, "on"]
-    write_parquet(tmp_path / "a.parquet", documents, rows=2)
+    (write_parquet if name == "a.parquet" else write_arrow)(tmp_path / name, documents, rows=2)
     for n in 10, 1000:
         cut_everywhere(n)
-        row = r"a\.parquet', row (2|4) \(from 0\): the column 'text' is null"
+        row = rf"{name}', row (2|4) \(from 0\): the column 'text' is null"
         with pytest.raises(ValueError, match=row):
-            small.encode_file(tmp_path / "a.parquet", tmp_path / "ids.bin", workers)
+            small.encode_file(tmp_path / name, tmp_path / "ids.bin", workers)
         with pytest.warns(UserWarning, match="2 malformed records were skipped: .* row 2 .*: .*; .* row 4 .*: ") as seen:
-            ids = encoded(small, tmp_path / "a.parquet", tmp_path, workers, on_error="skip")
+            ids = encoded(small, tmp_path / name, tmp_path, workers, on_error="skip")
         assert ids == ids_of(small, [text for text in documents if text])
         assert len(seen) == 1
 
@@ -498,7 +604,8 @@ def assert_refused(small, tmp_path, monkeypatch) -> Callable[..., None]:
 
 
 @pytest.mark.parametrize(
-    ("name", "module"), [("a.parquet", "pyarrow"), ("a.txt.zst", "zstandard"), ("a.jsonl.zst", "zstandard")]
+    ("name", "module"),
+    [("a.parquet", "pyarrow"), ("a.arrow", "pyarrow"), ("a.txt.zst", "zstandard"), ("a.jsonl.zst", "zstandard")],
 )
 def test_a_missing_package_is_told_with_the_extra_that_has_it(assert_refused, tmp_path, monkeypatch, name, module):
     (tmp_path / "ok.txt").write_text("text")
@@ -546,7 +653,7 @@ def test_no_more_of_a_compressed_file_is_read_than_was_decompressed(tmp_path, co
 
 
 def test_formats_that_are_not_read_are_refused_by_name(assert_refused, tmp_path):
-    for name in "a.tar.bz2", "a.jsonl.lz4", "a.tar.gz", "a.txz", "a.zip", "A.7Z", "a.parquet.gz", "a.parquet.xz":
+    for name in "a.tar.bz2", "a.jsonl.lz4", "a.tar.gz", "a.txz", "a.zip", "A.7Z", "a.parquet.gz", "a.arrow.xz":
         (tmp_path / name).write_bytes(b"something")
         assert_refused(
             tmp_path / name, ValueError, f"{name}' is compressed in a way that nbbpe does not read: decompress it first"
@@ -601,6 +708,42 @@ def test_a_parquet_file_that_cannot_be_meant_is_told(assert_refused, tmp_path):
     arrow.parquet.write_table(arrow.table({"zqzq": ["a"], "text": ["a"]}), path, store_schema=False)
     path.write_bytes(path.read_bytes().replace(b"zqzq", b"zq\xff\xfe"))
     assert_refused(path, OSError, r"a\.parquet' cannot be read as parquet, or is broken: 'utf-8'")
+
+
+@pytest.mark.parametrize("name", ["a.arrow", "a.ipc"])
+def test_an_arrow_file_that_cannot_be_meant_is_told(assert_refused, tmp_path, name):
+    path = tmp_path / name
+    for data in b"", b"ARROW1", b"ARROW1\0\0" + bytes(100), b"FEA1" + bytes(100), b"not Arrow at all", b"\xff" * 50:
+        path.write_bytes(data)
+        assert_refused(path, OSError, rf"{name}' cannot be read as Arrow IPC, or is broken: ")
+    write_arrow(path, ["a"], "body")
+    assert_refused(path, ValueError, rf"{name}' has no column 'text'; its columns are 'id', 'body', 'more'. Name")
+    for field in "id", "more":
+        assert_refused(path, ValueError, rf"column '{field}' of .*{name}' is of type .*must hold strings", field=field)
+    os.remove(path)
+    os.mkfifo(path)
+    assert_refused(path, ValueError, rf"{name}' has no known size \(a pipe\?\), and an Arrow file cannot be read in order")
+
+
+@pytest.mark.parametrize("name", ["a.arrow", "a.ipc"])
+def test_an_arrow_file_that_was_cut_off_anywhere_is_an_error_that_names_it(small, tmp_path, name):
+    path = tmp_path / name
+    write_arrow(path, [f"{i} words" for i in range(9)], compression="zstd")
+    whole = path.read_bytes()
+    for n in range(0, len(whole), 8):
+        path.write_bytes(whole[:n])
+        with pytest.raises(OSError, match=rf"{name}' cannot be read as Arrow IPC, or is broken"):
+            small.encode_file(path, tmp_path / "ids.bin", on_error="skip")
+    if name == "a.ipc":
+        path.write_bytes(whole[:-8])
+        with pytest.raises(OSError, match=rf"{name}' .*: the stream has no end: it was truncated, or whoever wrote it did"):
+            small.encode_file(path, tmp_path / "ids.bin")
+        path.write_bytes(whole * 2)
+        with pytest.raises(
+            OSError, match=rf"{name}' .*: more follows after the end of the stream, at byte {len(whole):,}: "
+        ):
+            nbbpe.train(path, 300)
+    assert os.listdir(tmp_path) == [name]
 
 
 def test_a_parquet_file_that_breaks_later_is_named(small, tmp_path):
@@ -863,16 +1006,17 @@ def test_an_iterable_is_encoded_as_it_comes(small, tmp_path, sizes):
 
 @pytest.mark.parametrize("workers", [1, 2] if sys.platform == "linux" else [1])  # others do not inherit the memory
 def test_files_elsewhere_are_read_like_those_here(small, tmp_path, cut_everywhere, bucket, workers, quiet):
-    for name in "a.jsonl", "b.jsonl.gz", "c.jsonl.xz", "d.parquet":
+    names = "a.jsonl", "b.jsonl.gz", "c.jsonl.xz", "d.parquet", "da.arrow", "db.ipc"
+    for name in names:
         upload(f"{bucket}/{name}", write(tmp_path / name, DOCUMENTS).read_bytes())
     upload(f"{bucket}/e.txt", "".join(DOCUMENTS).encode())
     upload(f"{bucket}/folder.txt/f.txt", b"not meant")
-    wanted = ids_of(small, DOCUMENTS * 4, texts.SPECIAL)
+    wanted = ids_of(small, DOCUMENTS * len(names), texts.SPECIAL)
     wanted += ids_of(small, ["".join(DOCUMENTS)], texts.SPECIAL, plain=True)
-    urls = [f"{bucket}/{name}" for name in ("a.jsonl", "b.jsonl.gz", "c.jsonl.xz", "d.parquet", "e.txt")]
+    urls = [f"{bucket}/{name}" for name in (*names, "e.txt")]
     for n in 300, 1 << 20:
         cut_everywhere(n)
-        for source in urls, f"{bucket}/*", [f"{bucket}/[a-d].*", urls[-1].replace("memory:", "MEMORY:")]:
+        for source in urls, f"{bucket}/*", [f"{bucket}/[a-d]*.*", urls[-1].replace("memory:", "MEMORY:")]:
             assert encoded(small, source, tmp_path, workers, separator=texts.SPECIAL) == wanted
         trained = nbbpe.train(urls[:3], 300, [texts.SPECIAL], workers=workers)
         assert trained == nbbpe.train(iter(DOCUMENTS * 3), 300, [texts.SPECIAL])
@@ -993,7 +1137,8 @@ def test_web_addresses_are_read(small, tmp_path, assert_refused):
 
 
 @pytest.mark.parametrize(
-    "name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.jsonl.bz2", "a.jsonl.xz", "a.parquet", "a.txt.gz"]
+    "name",
+    ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.jsonl.bz2", "a.jsonl.xz", "a.parquet", "a.arrow", "a.ipc", "a.txt.gz"],
 )
 def test_progress_is_told_in_bytes_of_the_files_up_to_their_size(small, tmp_path, cut_everywhere, name):
     path = write(tmp_path / name, DOCUMENTS)
@@ -1012,13 +1157,16 @@ def test_progress_is_told_in_bytes_of_the_files_up_to_their_size(small, tmp_path
             assert len(of_stage) > 2
 
 
+NOT_CUT = ("gz", "zst", "bz2", "xz", "lzma", "ipc")  # where the suffix .ipc is that of a stream
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_parts_can_be_sent_to_other_processes_and_cover_the_file(tmp_path, name):
     path = write(tmp_path / name, DOCUMENTS)
     for n in 1, 500, 1 << 20:
         (each,) = find_inputs(path, "text", "raise")
         parts = each.cut(n, CutRules(NAMED["gpt2"], []))
-        assert len(parts) == 1 if n == 1 << 20 or name.endswith(("gz", "zst", "bz2", "xz", "lzma")) else len(parts) > 2
+        assert len(parts) == 1 if n == 1 << 20 or name.endswith(NOT_CUT) else len(parts) > 2
         found = []
         for part in pickle.loads(pickle.dumps(parts)):
             with part.open(new_special_tokens([], []), False, NO_ID, Tally("raise")) as reader:
@@ -1087,13 +1235,18 @@ def test_a_file_of_json_lines_that_shrinks_while_it_is_read_is_an_error(small, t
         pytest.fail("it was opened")
 
 
-def test_a_text_that_many_rows_repeat_is_in_memory_for_some_of_them(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "kind"), [("a.parquet", "string"), *(("a.arrow", kind) for kind in ("dictionary", "runs"))]
+)
+def test_a_text_that_many_rows_repeat_is_in_memory_for_some_of_them(tmp_path, name, kind):
     needs("pyarrow")
     import pyarrow
 
-    write_parquet(tmp_path / "a.parquet", ["the cat " * 500] * 4000, rows=4000)
-    assert (tmp_path / "a.parquet").stat().st_size < 100_000
-    (each,) = find_inputs(tmp_path / "a.parquet", None, "raise")
+    (write_parquet if name == "a.parquet" else write_arrow)(
+        tmp_path / name, ["the cat " * 500] * 4000, rows=4000, kind=kind
+    )
+    assert (tmp_path / name).stat().st_size < 120_000
+    (each,) = find_inputs(tmp_path / name, None, "raise")
     (part,) = each.cut(1 << 40, CutRules(NAMED["gpt2"], []))
     before, most, n_documents = pyarrow.total_allocated_bytes(), 0, 0
     with part.open(new_special_tokens([], []), False, NO_ID, Tally("raise")) as reader:
@@ -1108,14 +1261,18 @@ def test_a_text_that_many_rows_repeat_is_in_memory_for_some_of_them(tmp_path):
     "name",
     [
         *("a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.txt", "a.txt.gz", "a.txt.zst", "a.parquet"),
-        *("a.txt.bz2", "a.txt.xz", "a.txt.lzma"),
+        *("a.txt.bz2", "a.txt.xz", "a.txt.lzma", "a.arrow", "a.ipc"),
     ],
 )
 def test_memory_does_not_grow_with_the_file(tmp_path, sizes, name):
     sizes(window=1 << 16, batch=1 << 16, block=1 << 16)
     document = texts.SAMPLE * 5
-    if name.endswith("parquet"):
-        write_parquet(tmp_path / name, [f"{i} {document}" for i in range(8000)], rows=1 << 20, use_dictionary=False)
+    if name.endswith(("parquet", "arrow", "ipc")):
+        documents = [f"{i} {document}" for i in range(8000)]
+        if name == "a.parquet":
+            write_parquet(tmp_path / name, documents, rows=1 << 20, use_dictionary=False)
+        else:
+            write_arrow(tmp_path / name, documents, rows=1000)
         import pyarrow
 
         arrow_bytes = pyarrow.total_allocated_bytes

@@ -119,8 +119,8 @@ def train(
 ) -> None:
     """Train a tokenizer on the texts INPUTS, on a mixture of sources, or on counts of words, and save it.
 
-    INPUTS are files of plain text or JSON (.jsonl, .json), compressed or not (.gz, .bz2, .xz, .zst), or of parquet
-    (.parquet), patterns of such names in quotes, URLs, or `-`.
+    INPUTS are files of plain text or JSON (.jsonl, .json), compressed or not (.gz, .bz2, .xz, .zst), or tables
+    (.parquet, .arrow), patterns of such names in quotes, URLs, or `-`.
     """
     _check_folder(target)
     if counts:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..sources.arrow import is_arrow, reader_of
+from ..sources.arrow_files import ipc_batches, open_ipc
 from ..sources.finding import find_files, name_of
 from ..sources.inputs import File
 from ..sources.optional_packages import naming_arrow_errors, read_with_arrow, require
@@ -21,7 +22,6 @@ from .gathering import MOST_COUNT
 from .word_counts import WordCounts
 
 _BATCH_ROWS = 1 << 17  # read at a time
-_IPC_FILE, _IPC_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how they begin
 
 
 class Counts(NamedTuple):
@@ -117,11 +117,11 @@ def _file_counts(file: File) -> Counts:
     if not name.endswith(ENDINGS):
         raise WrongArgument(f"{file.name!r} is not a file of counts by its name: those end in {', '.join(ENDINGS)}")
     file.check()
-    if file.size() is None:
+    if (size := file.size()) is None:
         raise WrongArgument(f"{file.name!r} has no known size (a pipe?), and counts are not read in order: give a file")
     is_parquet = name.endswith(PARQUET)
     with file.open() as raw, naming_arrow_errors(file, "a file of counts"):
-        schema = _parquet(file, raw).schema_arrow if is_parquet else _ipc(raw).schema
+        schema = _parquet(file, raw).schema_arrow if is_parquet else open_ipc(raw, size).schema
         _ = schema.names  # raises for names that are not UTF-8
     check_columns(schema, file.name)
 
@@ -131,7 +131,7 @@ def _file_counts(file: File) -> Counts:
                 opened = (
                     _parquet(file, raw).iter_batches(batch_size=_BATCH_ROWS, use_threads=False)
                     if is_parquet
-                    else _ipc_batches(_ipc(raw))
+                    else ipc_batches(open_ipc(raw, size))
                 )
             yield from read_with_arrow(opened, file, "a file of counts")
 
@@ -140,25 +140,6 @@ def _file_counts(file: File) -> Counts:
 
 def _parquet(file: File, raw: Any) -> Any:
     return require("pyarrow.parquet", file.name).ParquetFile(raw, pre_buffer=False)
-
-
-def _ipc(raw: Any) -> Any:
-    """A reader of Arrow's file format, or of its stream format, which polars and others write under the same names."""
-    pa = arrow()
-    begin = raw.read(len(_IPC_FILE))
-    raw.seek(0)
-    if begin == _IPC_FILE:
-        return pa.ipc.open_file(raw)
-    if begin.startswith(_IPC_STREAM):
-        return pa.ipc.open_stream(raw)
-    # Read as a stream of the first version, anything else would be the length of something huge.
-    raise pa.ArrowInvalid("it begins neither as an Arrow file nor as a stream")
-
-
-def _ipc_batches(reader: Any) -> Iterator[Any]:
-    if hasattr(reader, "get_batch"):
-        return (reader.get_batch(i) for i in range(reader.num_record_batches))
-    return iter(reader)
 
 
 def words_in(counts: Counts) -> Iterator[WordCounts]:

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from ..sources.arrow_files import ARROW
 from ..sources.columns import as_strings, check_kind, null_rows, offsets_of, shown_columns
 from ..sources.optional_packages import require
 from ..sources.parquet import PARQUET
@@ -18,7 +19,7 @@ from .sorted_runs import concatenate
 from .word_counts import WordCounts
 
 WORD, COUNT = "word", "count"
-ENDINGS = (*PARQUET, ".arrow", ".ipc", ".feather")
+ENDINGS = (*PARQUET, *ARROW)
 _MOST_BINARY = 2**31 - 1  # bytes of the words of a batch whose type is binary
 
 

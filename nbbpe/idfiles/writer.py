@@ -65,14 +65,14 @@ def encode_file(
 ) -> int:
     """Encode text into a file of ids.
 
-    In plain text, all special tokens become their ids. In records (JSON lines, parquet, an iterable of documents) none
+    In plain text, all special tokens become their ids. In records (JSON lines, tables, an iterable of documents) none
     does, unless `allowed_special` says so, as a record that contains one would become two documents.
 
     Parameters
     ----------
-    input_path : a source as in `nbbpe.train`: files of plain text (also a pipe), .jsonl, .parquet, compressed files, a list
-        of these, a pattern, a URL, an iterator of documents, Arrow data. Each document is encoded separately, in order;
-        invalid UTF-8 is kept
+    input_path : a source as in `nbbpe.train`: files of plain text (also a pipe), .jsonl, .parquet, .arrow, compressed
+        files, a list of these, a pattern, a URL, an iterator of documents, Arrow data. Each document is encoded
+        separately, in order; invalid UTF-8 is kept
     output_path : ends in .bin (raw little-endian ids of `tokenizer.dtype`) or .npy (a 1-D array); replaced if it exists
     workers, progress : see `nbbpe.train`
     separator : one of the tokenizer's special tokens, whose id is written after each document: a record, a row, an item of

@@ -83,6 +83,40 @@ def as_strings(column: Any) -> Any:
     return column.cast(arrow.large_binary()) if is_cast else column
 
 
+# Of kinds of strings, those of bytes that are stored alike.
+_BYTES_OF = {"string": "binary", "large_string": "large_binary", "string_view": "binary_view"}
+
+
+def checked(column: Any) -> Any:
+    """An Arrow array of strings or binary of any kind from a file, as binary, after pyarrow has checked what it leads to.
+
+    pyarrow reads files without that. As binary, because it would refuse invalid UTF-8. Raises ArrowInvalid.
+    """
+    arrow = require("pyarrow", "Arrow")
+    while hasattr(column.type, "storage_type"):
+        column = column.storage
+    kind = str(column.type)
+    if kind.startswith(_RUNS):
+        column.validate()
+        column.run_ends.validate(full=True)
+        if column.run_ends.null_count or (len(column) and not len(column.run_ends)):
+            raise arrow.ArrowInvalid("the ends of runs are missing")  # which pyarrow looks for
+        values = as_strings(checked(column.values)).cast(arrow.large_binary())
+        column = arrow.RunEndEncodedArray.from_arrays(column.run_ends, values).slice(column.offset, len(column))
+    elif kind.startswith(_DICTIONARY):
+        values = as_strings(checked(column.dictionary)).cast(arrow.large_binary())
+        return arrow.DictionaryArray.from_arrays(column.indices, values)  # which checks them
+    elif kind in _BYTES_OF:
+        column = column.view(getattr(arrow, _BYTES_OF[kind])())
+    column.validate(full=True)
+    return column
+
+
+def may_grow(column: Any) -> bool:
+    """Whether an array that is `checked` may take much more memory as strings: rows may share a text, or have none."""
+    return str(column.type) not in ("binary", "large_binary")
+
+
 def offsets_of(strings: Any) -> NDArray[np.int64]:
     """Where each string of an array begins in its data, see `as_strings`, and where the last one ends: int64[n + 1].
 

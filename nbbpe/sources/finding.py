@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import urlsplit
 
 from ..system.excerpt import shown
@@ -12,6 +12,7 @@ from ..system.paths import Path
 from ..system.wrong_argument import WrongArgument
 from ..text.utf8 import check_collected, check_texts, gives_names
 from .arrow import ArrowColumn, is_arrow
+from .arrow_files import ARROW, ArrowFile
 from .compressed import COMPRESSIONS
 from .inputs import File, Input
 from .iterable import LONGEST_NAME, Documents
@@ -29,6 +30,10 @@ _JSON = ".json"
 # Their bytes are never the text itself, so they must not be read as plain files.
 _NOT_READ = (".7z", ".br", ".lz4", ".rar", ".snappy", ".tar", ".tbz2", ".tgz", ".txz", ".zip")
 
+_TABLES: dict[str, Callable[[File, str], Input]] = {
+    **dict.fromkeys(PARQUET, ParquetTable),
+    **dict.fromkeys(ARROW, ArrowFile),
+}
 _FIELD = "text"  # the default field of records
 
 
@@ -58,7 +63,7 @@ def find_by_item(
     Parameters
     ----------
     source : a path, a pattern of paths, a URL, a list or tuple of these, an iterator of documents, or Arrow data
-    field : the field of a JSON record, or the column of a parquet file, that holds the text; None for "text"
+    field : the field of a JSON record, or the column of a table, that holds the text; None for "text"
     on_error : "raise" or "skip", for records without a text
     argument : the name of the argument, for errors
     documents : instead of a source, any iterable of documents, also a list
@@ -104,7 +109,7 @@ def check_field(field: str | None, inputs: Sequence[Input]) -> None:
     if isinstance(first, PlainText):
         raise WrongArgument(
             f"field={field!r} names a field of records, and {first.file.name!r} is plain text by its name: records are "
-            f"files of {', '.join((*_JSON_LINES, _JSON, *PARQUET))}"
+            f"files of {', '.join((*_JSON_LINES, _JSON, *_TABLES))}"
         )
     if isinstance(first, ArrowColumn):
         raise WrongArgument(f"field={field!r} names a column of a table, and the Arrow data is a column: leave field out")
@@ -123,13 +128,13 @@ def _input(file: File, field: str) -> Input:
     compression = suffix if suffix in COMPRESSIONS else ""
     if compression:
         suffix = _ending(name.removesuffix(compression))
-    if suffix in _NOT_READ or (compression and suffix in PARQUET):
+    if suffix in _NOT_READ or (compression and suffix in _TABLES):
         raise ValueError(
             f"{file.name!r} is compressed in a way that nbbpe does not read: decompress it first (plain text and JSON "
-            f"lines may be {', '.join(COMPRESSIONS)}, parquet files not at all)"
+            f"lines may be {', '.join(COMPRESSIONS)}, files of tables not at all)"
         )
-    if suffix in PARQUET:
-        return ParquetTable(file, field)
+    if suffix in _TABLES:
+        return _TABLES[suffix](file, field)
     if suffix == _JSON:
         return JsonArray(file, compression, field)
     if suffix in _JSON_LINES:

@@ -9,7 +9,7 @@ from .plain import PlainText
 
 _BY_NAME = {
     ".csv .tsv": "is a table, whose separators and quotes would be text: write its column as .jsonl or .parquet",
-    ".arrow .ipc .feather .orc .avro": "is a table by its name, and only .parquet is read: write its column as .parquet",
+    ".orc .avro": "is a table of a format that is not read: write its column as .parquet",
     ".html .htm .xml": "is markup, whose tags are text, too",
     ".doc .docx .xlsx .pdf .png .jpg .jpeg .gif .mp3 .mp4 .npy .bin .pt .pickle": "is not a text file by its name",
 }

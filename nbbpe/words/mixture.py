@@ -42,7 +42,7 @@ class Mixture:
         About how many bytes of a source to train on, for all sources, or by name: a number, or a str such as "100MB". A
         larger source is sampled by whole documents, as for `held_out`, and a warning says if more than twice as much is
         left. Its size must be known, so it cannot be an iterator, Arrow data, a pipe, or a remote file whose server does
-        not tell its size. The sizes of compressed text, four times that of the file, and of a column of a parquet file are
+        not tell its size. The sizes of compressed text, four times that of the file, and of a column of a file are
         estimates.
     held_out
         The share of each source's documents that is never trained on, 0 to less than 1. The provenance of the tokenizer

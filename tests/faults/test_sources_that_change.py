@@ -21,7 +21,7 @@ from nbbpe.sources.local import LocalFile
 
 OLD = ["the cat sat on the mat " * 40, "ababab aaa"] * 5
 NEW = ["THE DOG RAN IN THE PAR " * 40, "cdcdcd ccc"] * 5
-NAMES = ["a.txt", "a.txt.gz", "a.txt.zst", "a.jsonl", "a.jsonl.gz", "a.parquet"]
+NAMES = ["a.txt", "a.txt.gz", "a.txt.zst", "a.jsonl", "a.jsonl.gz", "a.parquet", "a.arrow"]
 SMALL_PARTS = 200
 
 
@@ -34,6 +34,13 @@ def content(name: str, documents: list[str]) -> bytes:
         parquet.write_table(
             arrow.table({"text": documents}), sink, row_group_size=2, compression="none", use_dictionary=False
         )
+        return sink.getvalue().to_pybytes()
+    if name.endswith(".arrow"):
+        arrow = pytest.importorskip("pyarrow", reason='needs pyarrow: pip install "nbbpe[data]"')
+        sink = arrow.BufferOutputStream()
+        table = arrow.table({"text": documents})
+        with arrow.ipc.new_file(sink, table.schema) as file:
+            file.write_table(table, max_chunksize=2)
         return sink.getvalue().to_pybytes()
     if ".jsonl" in name:
         data = "".join(json.dumps({"text": text}) + "\n" for text in documents).encode()
@@ -148,7 +155,7 @@ def test_a_source_that_changes_after_planning_is_an_error(small, source, tmp_pat
 
 @pytest.mark.parametrize("work", WORK)
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.jsonl.gz", "a.parquet"])
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.jsonl.gz", "a.parquet", "a.arrow"])
 def test_a_source_that_changes_while_it_is_read_is_an_error(small, source, tmp_path, monkeypatch, work, workers, name):
     """While its first part is open, in whichever thread or process that is."""
     run, module = WORK[work]

@@ -85,6 +85,20 @@ def _write_text(name: str) -> Callable[[Path], None]:
     return write
 
 
+def _write_arrow(name: str) -> Callable[[Path], None]:
+    def write(folder: Path) -> None:
+        import pyarrow as arrow
+
+        column = arrow.array([line["text"].encode("utf-8", "surrogatepass") for line in _LINES * 5], arrow.binary())
+        columns = {"text": column.dictionary_encode() if name == "t.ipc" else column, "n": [1] * len(column)}
+        table = arrow.table(columns)
+        new = arrow.ipc.new_stream if name == "t.ipc" else arrow.ipc.new_file
+        with new(folder / name, table.schema) as writer:
+            writer.write_table(table, max_chunksize=7)
+
+    return write
+
+
 def _job(folder: Path) -> EncodingJob:
     return EncodingJob("0123", {}, {"separator": None}, [{"path": "a.txt", "bytes": 9, "mtime_ns": 1, "digest": "ff"}])
 
@@ -162,6 +176,8 @@ READERS = {
     "json-lines-frames-zst": Reader(_read_text("frames.jsonl.zst"), _write_text("frames.jsonl.zst")),
     "json-lines-zst": Reader(_read_text("t.jsonl.zst"), _write_text("t.jsonl.zst")),
     **{f"json-lines-{form}": Reader(_read_text(f"t.jsonl.{form}"), _write_text(f"t.jsonl.{form}")) for form in _OF_PYTHON},
+    "arrow-file": Reader(_read_text("t.arrow"), _write_arrow("t.arrow")),
+    "arrow-stream": Reader(_read_text("t.ipc"), _write_arrow("t.ipc")),
     "json-array": Reader(_read_text("t.json"), _write_text("t.json")),
     "counts-parquet": Reader(_read_counts, _write_counts("counts.parquet")),
     "counts-arrow": Reader(_read_counts, _write_counts("counts.arrow")),

@@ -1,0 +1,69 @@
+"""Where the record batches of an Arrow file are, and how many rows each has, found without reading them.
+
+At the end of a file is a footer that says where its record batches begin; each begins with a message that says how many
+rows it has. Both are FlatBuffers: tables of fields, found by offsets (see File.fbs and Message.fbs of Arrow). pyarrow tells
+of neither.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import BinaryIO, NamedTuple
+
+from ..text.byte_source import read_at
+
+_MAGIC = b"ARROW1"
+_CONTINUES = b"\xff\xff\xff\xff"  # before the length of a message, but in files of old versions
+_RECORD_BATCHES = 3  # the number of this field in a footer, with 24 bytes for each: offset, bytes of the message, of data
+_HEADER, _LENGTH = 2, 0  # of a message, its field with the record batch; of that, the one with how many rows it has
+_LOOK = 1 << 12  # bytes of a message that are read: what lists columns and buffers, which may be long, comes behind
+
+
+class Block(NamedTuple):
+    """Of a record batch: how many rows it has, and how many bytes it takes in the file."""
+
+    n_rows: int
+    n_bytes: int
+
+
+def find_blocks(file: BinaryIO, size: int) -> list[Block]:
+    """The record batches of a file in Arrow's file format. Raises OSError where its headers do not lead to them."""
+    n_end = 4 + len(_MAGIC)
+    try:
+        (n_footer,) = struct.unpack_from("<i", read_at(file, max(size - n_end, 0), n_end))
+        footer = read_at(file, size - n_end - n_footer, n_footer)
+        blocks = []
+        if (place := _field(footer, _follow(footer, 0), _RECORD_BATCHES)) is not None:
+            place = _follow(footer, place)
+            (n_blocks,) = struct.unpack_from("<I", footer, place)
+            for i in range(n_blocks):
+                start, n_message, n_data = struct.unpack_from("<qi4xq", footer, place + 4 + 24 * i)
+                blocks.append(Block(_n_rows(read_at(file, start, min(n_message, _LOOK))), n_message + n_data))
+    except (struct.error, ValueError) as error:
+        raise OSError(f"its footer does not lead to its record batches ({error})") from None
+    return blocks
+
+
+def _n_rows(message: bytes) -> int:
+    """How many rows a record batch has, by the beginning of its message."""
+    message = message[8 if message.startswith(_CONTINUES) else 4 :]
+    header = _field(message, _follow(message, 0), _HEADER)
+    place = None if header is None else _field(message, _follow(message, header), _LENGTH)
+    n_rows: int = 0 if place is None else struct.unpack_from("<q", message, place)[0]
+    if n_rows < 0:
+        raise ValueError("a negative number of rows")
+    return n_rows
+
+
+def _follow(data: bytes, place: int) -> int:
+    """Where the offset at a place leads to."""
+    return place + int(struct.unpack_from("<I", data, place)[0])
+
+
+def _field(data: bytes, table: int, number: int) -> int | None:
+    """The place of a field of the table at a place; None for one that is left out, as its value is 0 or there is none."""
+    fields = table - struct.unpack_from("<i", data, table)[0]
+    (n_bytes,) = struct.unpack_from("<H", data, fields)
+    at = 4 + 2 * number
+    (offset,) = struct.unpack_from("<H", data, fields + at) if at < n_bytes else (0,)
+    return table + offset if offset else None
