@@ -1,7 +1,8 @@
-"""Compressed files of many frames: of Zstandard, and of gzip as `bgzip` writes it."""
+"""Compressed files of many frames: of Zstandard, of gzip as `bgzip` writes it, and of bzip2."""
 
 from __future__ import annotations
 
+import bz2
 import zlib
 from itertools import pairwise
 
@@ -26,7 +27,9 @@ def bgzf(text: bytes, level: int = 6) -> bytes:
 
 
 def frame(text: bytes, compression: str) -> bytes:
-    """One frame, or one member."""
+    """One frame, one member or one stream."""
+    if compression == ".bz2":
+        return bz2.compress(text)
     return bgzf(text) if compression == ".gz" else zstd(text, write_checksum=True)
 
 

@@ -72,6 +72,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "look": [(chunks, "_LOOK"), (compressed, "_LOOK")],
     "near": [(chunks, "_NEAR")],
     "most_frame": [(frames, "MOST_FRAME")],
+    "bzip2_look": [(frames, "_BZIP2_LOOK")],
     "nodes": [(special_tokens, "_NODES_AT_ONCE")],
     "most_special": [(special_tokens, "_MOST_BYTES")],
     "out": [(compiled_encoder, "OUT_BYTES"), (encoder_state, "OUT_BYTES")],

@@ -1,12 +1,14 @@
 """Where the frames of a compressed file begin, found without decompressing them.
 
 A file of Zstandard is one or several frames one after another, as `pzstd` or concatenated files have them; the headers of
-a frame's blocks say how long it is. Only such members of gzip as `bgzip` writes (BGZF) say how long they are. Each frame or
-member can be decompressed without those before it.
+a frame's blocks say how long it is. Only such members of gzip as `bgzip` writes (BGZF) say how long they are. Streams of
+bzip2, of which `pbzip2` writes one for each 900 kB of text, are found by ten bytes with which they begin. Each frame,
+member or stream can be decompressed without those before it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -25,16 +27,21 @@ _BGZF = b"\x1f\x8b\x08\x04"  # gzip, deflate, with an extra field
 _BGZF_EXTRA = b"\x06\x00BC\x02\x00"  # of six bytes: the member's length, less one, in two bytes
 _BGZF_EXTRA_AT = 10
 _BGZF_HEADER = 18
+_BZIP2 = re.compile(rb"BZh[1-9]1AY&SY")  # a stream, and its first block; within a stream, blocks begin at any bit
+_BZIP2_BYTES = 10
+_BZIP2_LOOK = 1 << 20  # bytes that are searched at a time
 
 
 def find_frames(file: BinaryIO, compression: str) -> Iterator[int]:
     """Where the frames with text of a compressed file begin, in order, as far as their headers tell.
 
     What is not understood ends them: a damaged frame, a member of gzip without its length, a frame that is very long or
-    needs much memory. Whoever reads from the last one on finds what is wrong, if anything is.
+    needs much memory. Of xz there are none. Whoever reads from the last one on finds what is wrong, if anything is.
     """
     if compression == ".gz":
         return _bgzf_frames(file)
+    if compression == ".bz2":
+        return _bzip2_frames(file)
     return _zstd_frames(file) if compression in (".zst", ".zstd") else iter(())
 
 
@@ -108,3 +115,15 @@ def _bgzf_frames(file: BinaryIO) -> Iterator[int]:
             return
         yield start
         start += int.from_bytes(data[-2:], "little") + 1
+
+
+def _bzip2_frames(file: BinaryIO) -> Iterator[int]:
+    last = position = 0
+    before = b""  # the end of the bytes before, which may be the beginning of what is looked for
+    while position - last < MOST_FRAME and (data := read_at(file, position, _BZIP2_LOOK)):
+        data = before + data
+        position += len(data) - len(before)
+        for found in _BZIP2.finditer(data):
+            last = position - len(data) + found.start()
+            yield last
+        before = data[1 - _BZIP2_BYTES :]

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Extent(NamedTuple):
     """The place of a part in its file: from byte `start` to byte `end`, or to the end of the file if that is None.
 
-    In a compressed file, frames (of gzip: members) begin at `start` and `end`. The part begins `skip` bytes of text after
-    its start, and ends `end_skip` bytes of text after its end.
+    In a compressed file, frames (of gzip: members; of bzip2: streams) begin at `start` and `end`. The part begins `skip`
+    bytes of text after its start, and ends `end_skip` bytes of text after its end.
     """
 
     start: int = 0

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_ESTIMATE = 2  # times the text that is expected: chunks for so much, as what is left is one chunk
 _FEW_THREADS = 3  # one thread at a time decompresses, which is enough for so many
+_SLOW = (".bz2",)  # but to decompress this takes much longer than to encode
 _BOM = b"\xef\xbb\xbf"
 # A number of five thousand digits is valid JSON, but int refuses it; no number's value is ever used here.
 _parse = json.JSONDecoder(parse_int=float).decode
@@ -83,7 +84,7 @@ def shared_by_threads(parts: Sequence[Part], n_text: int, n_threads: int) -> Seq
     if not isinstance(first, JsonPart) or not first.compression or first.file.path is None:  # which tells no line numbers
         return parts
     n_chunks = _MOST_ESTIMATE * n_text // CHUNK_BYTES + 1
-    if not 1 < n_threads <= n_chunks or (len(parts) > 1 and n_threads > _FEW_THREADS):
+    if not 1 < n_threads <= n_chunks or (len(parts) > 1 and (n_threads > _FEW_THREADS or first.compression in _SLOW)):
         return parts
     whole = replace(first, extent=WHOLE)
     chunks = LineChunks(partial(open_stream, whole.file, whole.compression, reads_ahead=False), n_chunks)
