@@ -74,3 +74,30 @@ def test_headers_that_lead_nowhere_are_an_error():
                 assert all(block.n_rows >= 0 for block in find_blocks(io.BytesIO(broken), len(broken)))
     with pytest.raises(OSError, match="its footer does not lead"):
         find_blocks(io.BytesIO(b""), 0)
+
+
+class Bounded(io.BytesIO):
+    """A file of which nobody may read all."""
+
+    def read(self, n: int = -1) -> bytes:
+        assert n >= 0
+        return super().read(n)
+
+
+def test_negative_lengths_do_not_read_the_file_to_its_end():
+    data = bytearray(written([arrow.record_batch([["a"]], ["text"])]))
+    (block,) = find_blocks(io.BytesIO(data), len(data))
+    n_footer = struct.unpack("<i", data[-10:-6])[0]
+    footer = len(data) - 10 - n_footer
+    (place,) = (
+        place
+        for place in range(footer, len(data) - 34, 8)
+        if sum(struct.unpack_from("<i4xq", data, place + 8)) == block.n_bytes and data[place] < footer
+    )
+    broken = bytearray(data)
+    struct.pack_into("<i", broken, place + 8, -1)
+    with pytest.raises(OSError, match="its footer does not lead"):
+        find_blocks(Bounded(broken), len(broken))
+    struct.pack_into("<i", data, len(data) - 10, -1)
+    with pytest.raises(OSError, match="its footer does not lead"):
+        find_blocks(Bounded(data), len(data))

@@ -339,6 +339,21 @@ def test_invalid_utf8_in_a_column_of_an_arrow_file_is_kept(tmp_path, kind):
     assert documents_of(tmp_path / "a.arrow", on_error="skip") == [text for text in documents if text is not None]
 
 
+def test_broken_headers_of_arrow_files_with_runs_never_crash(tmp_path):
+    path = tmp_path / "a.ipc"
+    write_arrow(path, ["the cat", "the cat", None, "sat"], kind="runs")
+    whole = path.read_bytes()
+    outcomes = set()
+    for place in range(8, len(whole), 8):
+        for value in 0, 1 << 40:
+            path.write_bytes(whole[:place] + value.to_bytes(8, "little") + whole[place + 8 :])
+            try:
+                documents_of(path, on_error="skip")
+            except (OSError, ValueError) as error:
+                outcomes.add(repr(str(path)) in str(error))
+    assert outcomes == {True}
+
+
 def test_an_arrow_file_is_cut_between_record_batches(tmp_path):
     write_arrow(tmp_path / "a.arrow", [f"{i:9}" * 50 for i in range(40)])
     (table,) = find_inputs(tmp_path / "a.arrow", "text", "raise")

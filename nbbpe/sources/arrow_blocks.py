@@ -31,17 +31,24 @@ def find_blocks(file: BinaryIO, size: int) -> list[Block]:
     n_end = 4 + len(_MAGIC)
     try:
         (n_footer,) = struct.unpack_from("<i", read_at(file, max(size - n_end, 0), n_end))
-        footer = read_at(file, size - n_end - n_footer, n_footer)
+        footer = _read(file, size - n_end - n_footer, n_footer)
         blocks = []
         if (place := _field(footer, _follow(footer, 0), _RECORD_BATCHES)) is not None:
             place = _follow(footer, place)
             (n_blocks,) = struct.unpack_from("<I", footer, place)
             for i in range(n_blocks):
                 start, n_message, n_data = struct.unpack_from("<qi4xq", footer, place + 4 + 24 * i)
-                blocks.append(Block(_n_rows(read_at(file, start, min(n_message, _LOOK))), n_message + n_data))
+                blocks.append(Block(_n_rows(_read(file, start, min(n_message, _LOOK))), n_message + n_data))
     except (struct.error, ValueError) as error:
         raise OSError(f"its footer does not lead to its record batches ({error})") from None
     return blocks
+
+
+def _read(file: BinaryIO, place: int, n_bytes: int) -> bytes:
+    """Bytes of a file. Raises ValueError for a place or a number that cannot be."""
+    if place < 0 or n_bytes < 0:
+        raise ValueError(f"{n_bytes:,} bytes at byte {place:,}")
+    return read_at(file, place, n_bytes)
 
 
 def _n_rows(message: bytes) -> int:
