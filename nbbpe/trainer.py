@@ -74,7 +74,7 @@ def train(
 
         A path may be a pattern ("data/*.jsonl.gz", "data/**/*.txt"), or a URL ("https://...", "s3://bucket/*.parquet") that
         fsspec can read. `pip install "nbbpe[data]"` adds pyarrow, zstandard and fsspec. All files are read as streams; one
-        worker reads a remote file, or a file that is compressed in one frame.
+        worker reads a remote file, an Arrow stream, or a file that is compressed in one frame.
     vocab_size
         Number of all tokens: 256 bytes, merges, special tokens.
     special_tokens
