@@ -1021,7 +1021,7 @@ def test_an_iterable_is_encoded_as_it_comes(small, tmp_path, sizes):
 
 @pytest.mark.parametrize("workers", [1, 2] if sys.platform == "linux" else [1])  # others do not inherit the memory
 def test_files_elsewhere_are_read_like_those_here(small, tmp_path, cut_everywhere, bucket, workers, quiet):
-    names = "a.jsonl", "b.jsonl.gz", "c.jsonl.xz", "d.parquet", "da.arrow", "db.ipc"
+    names = "a.jsonl", "b.jsonl.gz", "c.jsonl.zst", "ca.jsonl.xz", "d.parquet", "da.arrow", "db.ipc"
     for name in names:
         upload(f"{bucket}/{name}", write(tmp_path / name, DOCUMENTS).read_bytes())
     upload(f"{bucket}/e.txt", "".join(DOCUMENTS).encode())
@@ -1260,7 +1260,7 @@ def test_a_text_that_many_rows_repeat_is_in_memory_for_some_of_them(tmp_path, na
     (write_parquet if name == "a.parquet" else write_arrow)(
         tmp_path / name, ["the cat " * 500] * 4000, rows=4000, kind=kind
     )
-    assert (tmp_path / name).stat().st_size < 120_000
+    assert (tmp_path / name).stat().st_size < (100_000 if name == "a.parquet" else 120_000)
     (each,) = find_inputs(tmp_path / name, None, "raise")
     (part,) = each.cut(1 << 40, CutRules(NAMED["gpt2"], []))
     before, most, n_documents = pyarrow.total_allocated_bytes(), 0, 0
