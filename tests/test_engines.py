@@ -308,6 +308,13 @@ def test_no_rows_give_no_counts_and_no_ids(table):
     assert list(arrow_functions.count_batches(iter([]))) == []
 
 
+def test_texts_that_are_skipped_in_several_batches_are_counted_together():
+    batches = [pa.record_batch({"text": texts}) for texts in (["the", None], [None, "cat", "the"])]
+    with pytest.warns(UserWarning, match="2 malformed records were skipped"):
+        (words,) = arrow_functions.count_batches(batches, on_error="skip")
+    assert sorted(words.to_pydict().items()) == [("count", [1, 2]), ("word", [b"cat", b"the"])]
+
+
 @pytest.mark.parametrize("n_rows", [0, 2])
 def test_other_columns_may_have_any_type(n_rows):
     """As a Categorical of Polars; of some types pyarrow makes no array of Python values."""
