@@ -43,8 +43,8 @@ def read(steps: Sequence[dict[str, Any]]) -> tuple[Pattern, bool, Cutter | None]
         found = cut(" and ".join(kinds), 200) or "null"
         unknown = next((kind for kind in kinds if kind not in known), None)
         why = f"; of these {shown(unknown)} is not known" if unknown else ""
-        if "ByteLevel" not in kinds:
-            why += (
+        if "ByteLevel" not in kinds and not unknown:
+            why = (
                 ". Without ByteLevel, the vocabulary is one of characters, as those of sentencepiece (Llama 2, Gemma), and "
                 "nbbpe reads BPE on bytes only: use tokenizers for this file"
             )
