@@ -43,8 +43,8 @@ def tables_of(model: Model) -> Tables:
             "rules of special tokens, a space in front, or drops text"
         )
     pattern = model.pattern if model.pattern.regexes else get_pattern(_ALL)
-    tables = pattern.tables
-    if tables is None or not pattern.is_compiled:
+    tables = pattern.splitting_tables
+    if tables is None:
         raise ValueError(f"njit_tables needs a pattern that is compiled, and this one is not: {model.pattern.not_compiled}")
     # Users may print, pickle and send the tables, so they do not hold the secret of this process.
     with secret.another():

@@ -112,7 +112,7 @@ class _Work:
 
     @lazy
     def _split_scratch(self) -> NDArray[np.int64]:
-        tables = self._tables.pattern.tables
+        tables = self._tables.pattern.splitting_tables
         assert tables is not None
         return new_split_scratch(tables)
 
@@ -133,9 +133,9 @@ class _Work:
         self, data: NDArray[np.uint8], start: int, end: int, random: NDArray[np.uint64], out: NDArray[Any]
     ) -> int:
         """Write the ids of data[start:end], which has no special tokens, to `out`; returns their number."""
-        tables = self._tables.pattern.tables
+        tables = self._tables.pattern.splitting_tables
         n_ids = 0
-        if tables is None or not self._tables.pattern.is_compiled:
+        if tables is None:
             for pretokens in self._tables.pattern.stream(to_text(data[start:end].tobytes())):
                 lengths = (len(pretoken.encode(errors="surrogateescape")) for pretoken in pretokens)
                 starts = np.fromiter(accumulate(lengths, initial=start), dtype=np.int64, count=len(pretokens) + 1)

@@ -135,8 +135,8 @@ class Applied:
         starts : where the ids of each text start, and where the last ones end
         """
         model = self._model
-        tables = model.pattern.tables
-        if tables is None or not model.pattern.is_compiled or self._cuts_more_than_the_pattern:
+        tables = model.pattern.splitting_tables
+        if tables is None or self._cuts_more_than_the_pattern:
             return None
         if isinstance(ids, list) and isinstance(starts, list) and len(ids) <= _FEW_IDS:
             tokens = list(map(model.vocab.__getitem__, ids))

@@ -114,6 +114,11 @@ class Pattern:
         that find pieces, or None if `regex` splits all of the text."""
         return self._tables[0]
 
+    @property
+    def splitting_tables(self) -> PatternTables | None:
+        """Its tables if kernels split by it; None if `regex` does."""
+        return self.tables if self.is_compiled else None
+
     @lazy
     def _tables(self) -> tuple[PatternTables | None, str]:
         """The tables, and why it is not compiled, or ""."""
