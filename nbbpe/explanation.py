@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from .system.atomic_files import whole_file, write_text
 from .system.stretches import starts_of
-from .text.automaton import UNDECODABLE, Automaton
+from .text.automaton import Automaton
 from .text.automaton_drawing import draw_automaton
 from .text.boundaries import certain_pairs, certain_triples
+from .text.determiniser import UNDECODABLE
 from .text.pattern import PatternLike, get_pattern
 from .text.utf8 import Text, to_bytes, to_text
 
@@ -71,6 +72,7 @@ class Explanation:
     is_compiled  : whether it runs as automata; else `regex` splits
     not_compiled : why it is not compiled, or ""
     has_pieces   : whether certain boundaries are used; `regex` then splits each distinct piece once, else all text
+    is_partly_compiled : whether it sees only the pieces in which automata leave something undecided
     levels       : each regex as an automaton; empty if it is not compiled
     text         : the text to split, or None; in bytes, each byte of invalid UTF-8 is a character (surrogateescape)
     pretokens    : the pretokens of the text, in order
@@ -81,6 +83,7 @@ class Explanation:
     regexes: tuple[str, ...]
     not_compiled: str
     has_pieces: bool
+    is_partly_compiled: bool
     levels: tuple[Level, ...]
     text: str | None
     pretokens: tuple[str, ...]
@@ -145,6 +148,7 @@ def explain_pattern(pattern: PatternLike, text: Text | None = None) -> Explanati
         regexes=tuple(found.regexes),
         not_compiled=found.not_compiled,
         has_pieces=has_pieces,
+        is_partly_compiled=found.is_partly_compiled,
         levels=tuple(_level(regex, each) for regex, each in zip(found.regexes, automata, strict=False)),
         text=text,
         pretokens=pretokens,
@@ -226,9 +230,10 @@ def _lines(found: Explanation) -> list[str]:
     if found.not_compiled:
         lines.append(f"compiled  no: {found.not_compiled}")
         if found.regexes:
-            lines.append(
-                f"          `regex` splits {'each distinct piece once' if found.has_pieces else 'all of the text'}"
-            )
+            what = "each distinct piece once" if found.has_pieces else "all of the text"
+            if found.is_partly_compiled:
+                what = "only the pieces in which that makes a difference, each once, and those above 254 bytes"
+            lines.append(f"          `regex` splits {what}")
     else:
         n_regexes = len(found.regexes)
         lines.append("compiled  yes" + (f", as {n_regexes} automata that split in turn" if n_regexes > 1 else ""))

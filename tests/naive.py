@@ -314,6 +314,27 @@ def split_by_states(automata, classes):
     return parts
 
 
+def split_decided(pieces, counts, splits, most_bytes):
+    """The parts of pieces with counts, and which pieces are undecided: these are one part each, with the count 0.
+
+    splits : functions that split in turn, each the parts of the one before; None is undecided
+    """
+    found, undecided = [], []
+    for number, (piece, count) in enumerate(zip(pieces, counts, strict=True)):
+        parts = [piece]
+        for split_one in splits:
+            split_parts = [split_one(part) for part in parts]
+            parts = None if None in split_parts else [part for each in split_parts for part in each]
+            if parts is None:
+                break
+        if parts is None or len(piece.encode(errors="surrogateescape")) > most_bytes:
+            undecided.append(number)
+            found.append((piece, 0))
+        else:
+            found += [(part, count) for part in parts]
+    return found, undecided
+
+
 def ends_otherwise(of_texts, of_pieces):
     """Whether a piece is split differently if the text ends with it. Both arguments are (automaton as for split_by_states,
     classes of the piece)."""

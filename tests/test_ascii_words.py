@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbbpe.kernels.pieces import pattern_tables as layout
-from nbbpe.text.automaton import MOST_STATES, Automaton, compile_automaton
+from nbbpe.text.automaton import Automaton, compile_automaton
+from nbbpe.text.determiniser import MOST_STATES
 from nbbpe.text.levels import join_levels
 from nbbpe.text.pattern import NAMED, get_pattern
 from nbbpe.text.pattern_parser import Unsupported, parse

@@ -193,8 +193,16 @@ def test_why_a_pattern_is_not_compiled_is_told(pattern, why):
     lines = str(found).splitlines()
     place = lines.index(f"compiled  no: {found.not_compiled}")
     if pattern is not None:
-        wanted = "each distinct piece once" if found.has_pieces else "all of the text"
-        assert lines[place + 1] == f"          `regex` splits {wanted}"
+        wanted = "only the pieces in which that makes a difference" if found.has_pieces else "all of the text"
+        assert lines[place + 1].startswith(f"          `regex` splits {wanted}")
+    assert found.is_partly_compiled == found.has_pieces
+
+
+def test_a_pattern_of_which_no_part_is_compiled_has_pieces_even_so():
+    found = nbbpe.explain_pattern([r"\b\w+|\W", r"(a)\1"])
+    assert found.has_pieces
+    assert not found.is_partly_compiled
+    assert "`regex` splits each distinct piece once\n" in f"{found}\n"
 
 
 @pytest.mark.parametrize("name", LEFT_TO_REGEX)

@@ -197,6 +197,7 @@ def _inspect_pattern(
             "regexes": list(found.regexes),
             "compiled": found.is_compiled,
             "not_compiled": found.not_compiled,
+            "partly_compiled": found.is_partly_compiled,
             "has_pieces": found.has_pieces,
             "levels": [
                 {

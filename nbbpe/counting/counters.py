@@ -82,7 +82,7 @@ class Counter(ABC):
 
 
 class PieceCounter(Counter):
-    """Counts words by pieces, for a pattern with certain boundaries; its automaton or `regex` splits these."""
+    """Counts words by pieces, for a pattern with certain boundaries; its automata or `regex` split these."""
 
     def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str, by_regex: bool) -> None:
         super().__init__(pattern, specials, on_error)
@@ -182,5 +182,4 @@ def make_counter(rules: WordRules) -> Counter:
     specials = new_special_tokens(list(rules.special_tokens))
     if rules.pattern.tables is None:
         return RegexCounter(rules.pattern, specials, rules.on_error)
-    by_regex = rules.by_regex or not rules.pattern.is_compiled
-    return PieceCounter(rules.pattern, specials, rules.on_error, by_regex)
+    return PieceCounter(rules.pattern, specials, rules.on_error, rules.by_regex)

@@ -12,8 +12,10 @@ import numpy as np
 
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.pieces import growing_table, piece_table
+from ..kernels.pieces.marked_pretokens import MOST_MARKED
 from ..kernels.pieces.pretokens import new_split_scratch
 from ..kernels.training import count_pieces
+from ..kernels.training.split_words import split_decided
 from ..system.kernel_threads import run_together
 from ..text.pattern import Pattern
 from ..text.utf8 import to_text
@@ -88,9 +90,10 @@ class WordTable:
 
     def split_pieces(self, pattern: Pattern, by_regex: bool = False, n_threads: int = 1) -> None:
         """Replace the pieces of several pretokens by these pretokens; so many threads find them, or `regex` in one, with
-        `by_regex`."""
-        if by_regex:
-            self.add(_split_by_regex(self.take(), pattern))
+        `by_regex` or where the pattern is not compiled."""
+        if by_regex or not pattern.is_compiled:
+            for part in _split_partly(self.take(), pattern, by_regex):
+                self.add(part)
             return
         # Only when all are taken, as added words may get slots that were not read yet.
         calls = [partial(self._copies_of_compound, pattern, *cut) for cut in pairwise(self._cuts(n_threads))]
@@ -119,9 +122,11 @@ class WordTable:
 
         As `split_pieces` and `take`, but this table does not grow, which may be as large as it can be.
         """
-        if by_regex:
-            return [_split_by_regex(self.take(), pattern)]
         split = WordTable()
+        if by_regex or not pattern.is_compiled:
+            for part in _split_partly(self.take(), pattern, by_regex):
+                split.add(part)
+            return [split.take()]
         for part in self._take_compound(pattern, 0, len(self.table.slots)):
             split.add(part)
         return [self.take(), split.take()]
@@ -139,16 +144,41 @@ class WordTable:
         )
 
 
-def _split_by_regex(pieces: WordCounts, pattern: Pattern) -> WordCounts:
-    """The pretokens of pieces, as `regex` finds them: it sees each distinct piece once."""
+def _split_partly(pieces: WordCounts, pattern: Pattern, by_regex: bool) -> Iterator[WordCounts]:
+    """The pretokens of pieces, in parts, a word perhaps several times. `regex` sees each distinct piece once, or only those
+    that are not decided without it."""
+    n = len(pieces.counts)
+    if by_regex or not pattern.is_partly_compiled:
+        yield _split_by_regex(pieces, range(n), pattern)
+        return
+    undecided: list[int] = []
+    scratch = np.empty(MOST_MARKED, dtype=np.uint8)
+    first = 0
+    while first < n:
+        end = max(first + 1, int(np.searchsorted(pieces.starts, pieces.starts[first] + _SPLIT_BYTES, side="right")) - 1)
+        starts, counts = pieces.starts[first : end + 1], pieces.counts[first:end]
+        n_bytes = int(starts[-1] - starts[0])
+        words, numbers = empty_words(n_bytes, 0), np.empty(len(counts), dtype=np.int64)
+        n_words, n_undecided = split_decided(
+            pieces.text, starts, counts, pattern.tables, scratch, words.starts, words.counts, numbers
+        )
+        undecided += (first + numbers[:n_undecided]).tolist()
+        yield WordCounts(pieces.text, words.starts[: n_words + 1], words.counts[:n_words])
+        first = end
+    if undecided:
+        yield _split_by_regex(pieces, undecided, pattern)
+
+
+def _split_by_regex(pieces: WordCounts, numbers: Sequence[int], pattern: Pattern) -> WordCounts:
+    """The pretokens of some pieces, as `regex` finds them."""
     from ..text.joined_pieces import split_each  # here, as it brings `regex` with it
 
-    text = pieces.text.tobytes()
-    texts = (to_text(text[start:end]) for start, end in pairwise(pieces.starts.tolist()))
+    starts, counts = pieces.starts.tolist(), pieces.counts.tolist()
+    texts = (to_text(pieces.text[starts[i] : starts[i + 1]].tobytes()) for i in numbers)
     words: collections.Counter[str] = collections.Counter()
-    for pretokens, count in zip(split_each(pattern, texts), pieces.counts.tolist(), strict=True):
+    for pretokens, i in zip(split_each(pattern, texts), numbers, strict=True):
         for word in pretokens:
-            words[word] += count
+            words[word] += counts[i]
     return words_from_texts(words)
 
 

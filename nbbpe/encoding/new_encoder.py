@@ -40,7 +40,7 @@ def new_encoder(
     elif by_regex or not pattern.is_compiled:
         from .piece_regex_encoder import PieceRegexEncoder
 
-        encoder = PieceRegexEncoder(merges, pattern, dtype, max_pieces, specials)
+        encoder = PieceRegexEncoder(merges, pattern, by_regex, dtype, max_pieces, specials)
     else:
         from .compiled_encoder import CompiledEncoder
 

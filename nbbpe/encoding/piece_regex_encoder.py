@@ -1,6 +1,6 @@
-"""Encoding where pieces are found by certain boundaries, and `regex` splits each new one.
+"""Encoding where pieces are found by certain boundaries, and `regex` splits each new one that partial automata do not.
 
-By a pattern that is not compiled; or, as the reference for the compiled way, by one that is.
+By a pattern that is not compiled; or, as the reference for kernels, by any, and then `regex` splits all new pieces.
 """
 
 from __future__ import annotations
@@ -36,17 +36,25 @@ _CONTEXT = 8  # bytes of two characters after a place, which at most make a boun
 
 
 class PieceRegexEncoder(CompiledEncoder):
-    """Finds and caches pieces as a CompiledEncoder does; `regex` finds the pretokens of a piece that is not cached."""
+    """Finds and caches pieces as a CompiledEncoder does; `regex` finds the pretokens of a piece that is not cached, unless
+    they are decided by automata."""
 
     in_python = True
 
     def __init__(
-        self, merges: Merges, pattern: Pattern, dtype: np.dtype[Any], max_pieces: int, specials: SpecialTokens
+        self,
+        merges: Merges,
+        pattern: Pattern,
+        by_regex: bool,
+        dtype: np.dtype[Any],
+        max_pieces: int,
+        specials: SpecialTokens,
     ) -> None:
         assert pattern.tables is not None
         # Words are not cut at seams: nothing that is derived from the automaton is used but certain boundaries.
         merges = merges._replace(joins=merges.joins[:0])
-        super().__init__(merges, tables_for_regex(pattern.tables), dtype, max_pieces, specials)
+        tables = tables_for_regex(pattern.tables) if by_regex else pattern.tables
+        super().__init__(merges, tables, dtype, max_pieces, specials)
         self.cut_by = None
         self._pattern = pattern
         self._splits_ahead = True

@@ -6,13 +6,17 @@ import functools
 import random
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from ..system.user_warnings import warn_user
-from .automaton import Automaton, Symbols, compile_automaton, split
+from .automaton import Automaton, compile_automaton, split
+from .determiniser import Symbols
 from .levels import Level
+from .partial_automaton import compile_partly, split_if_decided
 from .pattern_parser import Node, Unsupported, parse, sets_of
 from .regex_boundaries import RegexBoundaries, no_boundaries, regex_boundaries
 from .regex_splitter import RegexSplitter
@@ -70,17 +74,23 @@ def _checked_boundaries(pattern: str) -> RegexBoundaries:
         boundaries = regex_boundaries(tree)
     except Unsupported:
         return no_boundaries()
+    automaton = None
+    with suppress(Unsupported):
+        automaton = compile_partly(tree)
     splitter = RegexSplitter(pattern)
     for text in _random_texts(tree):
         classes = boundaries.classes_of(text)
         cuts = 1 + np.flatnonzero(boundaries.pairs[classes[:-1], classes[1:]])
         pieces = [text[start:end] for start, end in pairwise([0, *cuts.tolist(), len(text)])]
         try:
-            if splitter.split(text) != [part for piece in pieces for part in splitter.split(piece)]:
+            found = splitter.split(text)
+            if found != [part for piece in pieces for part in splitter.split(piece)]:
                 return no_boundaries()
         except ValueError:  # `regex` would take too long, as texts may make it do
             break
-    return boundaries
+        if automaton is not None and split_if_decided(automaton, text) not in (None, found):
+            automaton = None
+    return replace(boundaries, automaton=automaton)
 
 
 def _difference(pattern: str, tree: Node, automaton: Automaton) -> tuple[str, list[str], list[str]] | None:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.pieces.pattern_tables import MOST_CLASSES
-from .automaton import Automaton, row_numbers
+from .automaton import Automaton
 from .boundaries import Relation, certain_pairs, certain_triples, transparent_pairs
 from .code_points import N_CODE_POINTS, Edges, Partition, membership
+from .determiniser import row_numbers
 from .pattern_parser import Unsupported
 from .regex_boundaries import RegexBoundaries
 
@@ -54,6 +55,11 @@ class Levels(Partition):
             one_part &= transparent
         return found
 
+    def class_in(self, partition: Partition) -> NDArray[np.int64]:
+        """The class of each class in a partition whose classes are respected, int64[n_classes]."""
+        _, firsts = np.unique(self.class_of_edge, return_index=True)
+        return partition.classes_at(self.edges[firsts]).astype(np.int64)
+
 
 def _pairs(level: Level) -> Relation:
     return level.pairs if isinstance(level, RegexBoundaries) else certain_pairs(level)
@@ -69,11 +75,14 @@ def _transparent(level: Level) -> Relation:
     return level.transparent if isinstance(level, RegexBoundaries) else transparent_pairs(level)
 
 
-def join_levels(levels: Sequence[Level], also: Sequence[Edges] = ()) -> Levels:
-    """Levels over common classes, which also respect some more sets. Raises Unsupported for too many classes."""
-    edges = np.unique(np.concatenate([*(level.edges for level in levels), *map(np.array, also)]))
+def join_levels(levels: Sequence[Level], also: Sequence[Edges] = (), classes_of: Sequence[Partition] = ()) -> Levels:
+    """Levels over common classes, which also respect some more sets, and the classes of other partitions.
+
+    Raises Unsupported for too many classes.
+    """
+    edges = np.unique(np.concatenate([*(each.edges for each in (*levels, *classes_of)), *map(np.array, also)]))
     edges = edges[edges < N_CODE_POINTS].astype(np.int64)
-    rows = [level.classes_at(edges) for level in levels] + [membership(each, edges) for each in also]
+    rows = [each.classes_at(edges) for each in (*levels, *classes_of)] + [membership(each, edges) for each in also]
     classes = np.stack(rows).astype(np.int64)
     class_of_edge = row_numbers(classes.T)
     _, firsts = np.unique(class_of_edge, return_index=True)

@@ -2,7 +2,8 @@
 
 A regex of the syntax that text/pattern_parser.py reads becomes an automaton, from which everything that kernels need is
 derived: where the certain boundaries of a text are, and how a piece is split into pretokens. By any other regex, `regex`
-splits: each distinct piece, where certain boundaries can be derived, or else all of the text.
+splits: each distinct piece that a partial automaton does not decide, where certain boundaries can be derived, or else all
+of the text.
 """
 
 from __future__ import annotations
@@ -100,6 +101,13 @@ class Pattern:
     def not_compiled(self) -> str:
         """Why `regex` must split by this pattern; empty where kernels do."""
         return self._tables[1]
+
+    @lazy
+    def is_partly_compiled(self) -> bool:
+        """Whether `regex` splits only the pieces in which something is undecided (see partial_automaton.py)."""
+        from .pattern_tables import have_partial_automata
+
+        return self.tables is not None and have_partial_automata(self.tables)
 
     @lazy
     def takes_all(self) -> bool:

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from ..kernels.machine.large_pages import zeros
 from ..kernels.pieces import pattern_tables as layout
 from .ascii_words import AsciiWords, ascii_words
-from .automaton import DEAD, START, UNDECODABLE, Automaton, reached
+from .automaton import DEAD, START, Automaton
 from .boundaries import Relation, can_fail, states_after
 from .code_points import Edges
+from .determiniser import UNDECODABLE, reached
 from .levels import Level, Levels, join_levels
+from .partial_automaton import PartialAutomaton, as_partial
 from .pattern_parser import Unsupported
 from .seams import seam_classes
 
@@ -126,7 +128,8 @@ def _tables_of_boundaries(levels: Levels, n_states: int) -> NDArray[np.uint64]:
 
 
 def boundary_tables(levels: Sequence[Level]) -> layout.PatternTables | None:
-    """The tables of levels that split in turn, not all of which have an automaton: for pieces, which `regex` splits.
+    """The tables of levels that split in turn, not all of which have an automaton: for pieces, of which `regex` splits
+    those that partial automata do not decide.
 
     None if no boundary is between a word of ASCII and a space, so that pieces would be long, and a cache of no use. Raises
     Unsupported for too many classes.
@@ -136,10 +139,47 @@ def boundary_tables(levels: Sequence[Level]) -> layout.PatternTables | None:
     pairs = joined.certain("pairs")
     if not (pairs[letters, space].all() or pairs[space, letters].all()):
         return None
-    tables = _tables_of_boundaries(joined, n_states=1)
+    partial = [as_partial(level) if isinstance(level, Automaton) else level.automaton for level in levels]
+    automata = [each for each in partial if each is not None]
+    tables = None
+    if len(automata) == len(levels) <= layout.MOST_LEVELS:
+        with suppress(Unsupported):  # too many classes
+            tables = _tables_of_partial(join_levels(levels, classes_of=automata), automata)
+    if tables is None:
+        tables = _tables_of_boundaries(joined, n_states=1)
     tables.view(np.int64)[layout.BY_REGEX] = True
     tables.flags.writeable = False
     return tables
+
+
+def _tables_of_partial(levels: Levels, automata: Sequence[PartialAutomaton]) -> NDArray[np.uint64]:
+    """As `_tables_of_boundaries`, with the moves of an automaton for each level."""
+    n_states = sum(automaton.n_states for automaton in automata)
+    tables = _tables_of_boundaries(levels, n_states)
+    numbers = tables.view(np.int64)
+    moves = np.zeros((_N_BITS, n_states, 2), dtype=np.uint16)
+    base = 0
+    for level, automaton in enumerate(automata):
+        class_at = levels.class_in(automaton)
+        following = automaton.next_state[:, class_at].astype(np.int64)
+        is_dead = following == DEAD
+        is_dead[DEAD] = False
+        columns = moves[:, base : base + automaton.n_states]
+        columns[: levels.n_classes, :, 0] = layout.MOVE_BYTES * np.where(is_dead, 0, following + base).T
+        columns[: levels.n_classes, :, 1] = automaton.tells[:, class_at].T
+        columns[layout.END_CLASS, :, 1] = automaton.tells[:, -1]
+        numbers[layout.STARTS + level] = layout.MOVE_BYTES * (base + START)
+        base += automaton.n_states
+    moves_at = int(numbers[layout.MOVES_AT])
+    tables.view(np.uint8)[moves_at : moves_at + moves.nbytes] = moves.reshape(-1).view(np.uint8)
+    numbers[layout.N_LEVELS] = len(automata)
+    return tables
+
+
+def have_partial_automata(tables: layout.PatternTables) -> bool:
+    """Whether tables by which pieces are found for `regex` have automata that split most of them."""
+    numbers = tables.view(np.int64)
+    return bool(numbers[layout.BY_REGEX] and numbers[layout.N_LEVELS])
 
 
 def tables_for_regex(tables: layout.PatternTables) -> layout.PatternTables:
@@ -149,6 +189,7 @@ def tables_for_regex(tables: layout.PatternTables) -> layout.PatternTables:
     copy[:] = tables[:n_of_texts]
     numbers = copy.view(np.int64)
     numbers[layout.OF_PIECES], numbers[layout.STABLE], numbers[layout.BY_REGEX] = 0, False, True
+    numbers[layout.N_LEVELS] = 0
     copy.flags.writeable = False
     return copy
 

@@ -25,8 +25,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .automaton import MOST_PLACES, NEWLINE, Symbols, can_be_empty, reached, row_numbers
 from .code_points import Edges, Partition, union
+from .determiniser import NEWLINE, Symbols, reached, row_numbers
+from .partial_automaton import PartialAutomaton
 from .pattern_parser import (
     Characters,
     Choice,
@@ -39,6 +40,7 @@ from .pattern_parser import (
     Repeat,
     Unsupported,
 )
+from .places import MOST_PLACES, can_be_empty
 
 _NEWLINE: Edges = (NEWLINE, NEWLINE + 1)
 
@@ -50,10 +52,12 @@ class RegexBoundaries(Partition):
     pairs       : bool[n_classes, n_classes]    whether there is a certain boundary between two classes
     transparent : bool[n_classes, n_classes]    whether two classes are always left between matches, and 1 and 2 hold: a
         cut between them changes nothing at this level
+    automaton   : splits the pieces in which it decides all; None if there is none
     """
 
     pairs: NDArray[np.bool_]
     transparent: NDArray[np.bool_]
+    automaton: PartialAutomaton | None = None
 
 
 def no_boundaries() -> RegexBoundaries:

@@ -5,6 +5,7 @@ import numpy as np
 from ..compiler.jit import inlined, kernel
 from ..compiler.signature import int64, uint64
 from ..machine.intrinsics import read_i64
+from ..pieces.marked_pretokens import marked_end
 from ..pieces.pattern_tables import BY_REGEX, OF_TEXTS, STABLE, number_of
 from ..pieces.piece_table import NO_SLOT, find, is_free, key_of
 from ..pieces.pretokens import begin_piece, ends_otherwise, pretoken_end
@@ -13,7 +14,7 @@ from .merge_pretoken import merge_if_short, merge_pretoken
 from .merge_short import SHORT
 from .pending_pieces import MOST_COPIED, own_copy
 from .piece_cache import cache_ids, copy_hit, needs_room
-from .split_ahead import is_as_split, marked_end, marks_of
+from .split_ahead import is_as_split, marks_of, own_marks
 
 
 @inlined
@@ -25,7 +26,7 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
     length, low, high : of the piece, and its key words
     of_texts : whether the piece ends its text and is split by the tables of texts (see pretokens.ends_otherwise); slot is
                NO_SLOT then
-    marks_at : address of the piece's marks, if `regex` has split it (see split_ahead.py); else 0
+    marks_at : address of the piece's marks, if its pretokens are marked (see split_ahead.py); else 0
     merge    : merge_if_short or merge_pretoken
 
     Returns the number of bytes of the ids; or, if negative, the status that `encode_pieces` must return if no piece is
@@ -66,17 +67,17 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
 def encode_new_piece(state_at, slot, key_at, length, low, high, ids_at, id_size, of_texts):
     """As `encode_and_cache`, for a piece in a text. -NEED_LONG for a piece that is too long to copy, has a pretoken that is
     too long for a lane, or must still be split by `regex`, as it is now."""
-    state = state_of(state_at)
-    marks_at = np.int64(0)
-    if number_of(state.scan.tables, BY_REGEX) != 0:
-        marks_at = marks_of(state.split, key_at, length)
-        if marks_at == 0:
-            return -NEED_LONG
     if length > MOST_COPIED:
         return -NEED_LONG
+    state = state_of(state_at)
     copy_at = own_copy(state_at, key_at, length, low, high)
-    if marks_at != 0 and not is_as_split(copy_at, length, marks_at):
-        return -NEED_LONG
+    marks_at = np.int64(0)
+    if number_of(state.scan.tables, BY_REGEX) != 0:
+        marks_at, _ = own_marks(state.split, copy_at, length, state.scan.tables)
+        if marks_at == 0:
+            marks_at = marks_of(state.split, key_at, length)
+            if marks_at == 0 or not is_as_split(copy_at, length, marks_at):
+                return -NEED_LONG
     return encode_and_cache(state_at, slot, copy_at, length, low, high, ids_at, id_size, of_texts, marks_at, merge_if_short)
 
 

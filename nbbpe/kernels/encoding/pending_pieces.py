@@ -36,6 +36,7 @@ from .encode_state import leave, state_of, work_of
 from .merge_short import LANE_BYTES, OWN_AT, SHORT, finish_short, merge_lanes, start_short
 from .merge_table import whole_token
 from .piece_cache import SPARE_BYTES, cache_ids, copy_ids, copy_slot
+from .split_ahead import own_marks
 
 MOST_PENDING = 16
 BEHIND_BYTES = 1 << 14  # room for the ids of the text after the pending pieces
@@ -174,7 +175,7 @@ def is_mergeable(copy_at, length, low, high, pattern_at, split_at, merges_at):
     if merges_at.whole != 0 and whole_token(merges_at.whole, copy_at, length) >= 0:
         return False
     if number_of(pattern_at, BY_REGEX) != 0:
-        return False
+        return own_marks(split_at, copy_at, length, pattern_at)[1] == 1
     # The key is passed, so that it need not be read from where it has just been written.
     is_plain = is_plain_key(low, high, length) if length <= INLINE_BYTES else is_plain_word(copy_at, length)
     if is_plain and number_of(pattern_at, PLAIN_WORDS) != 0:

@@ -8,6 +8,7 @@ An array of int64 takes the place of the scratch of splitting (EncodeState.split
     REACH      how many bytes to split ahead next
     marks      uint8[MOST_AHEAD] from offset MARKS on, one for each byte from FROM on: 1 where a pretoken ends after it
     text       uint8[MOST_AHEAD] from offset SPLIT on: the bytes from FROM on, as they were when `regex` split them
+    own marks  uint8[MOST_MARKED] from offset OWN_MARKS on: of one piece, that is split by partial automata
 """
 
 import numpy as np
@@ -15,17 +16,19 @@ from numpy.typing import NDArray
 
 from ..compiler.jit import inlined
 from ..machine.intrinsics import read_i64, read_u8, write_i64
+from ..pieces.marked_pretokens import MOST_MARKED, mark_pretokens
 
 FROM, TO, N_MARKED, LAST, REACH = range(5)
 NOWHERE = -1
 MARKS = 40
 MOST_AHEAD = 1 << 16  # bytes: `regex` takes 4 ms for as many
 SPLIT = MARKS + MOST_AHEAD
+OWN_MARKS = SPLIT + MOST_AHEAD
 
 
 def new_split_ahead() -> NDArray[np.int64]:
     """Make the array, with nothing marked."""
-    ahead = np.zeros((SPLIT + MOST_AHEAD) // 8, dtype=np.int64)
+    ahead = np.zeros((OWN_MARKS + MOST_MARKED + 7) // 8, dtype=np.int64)
     clear_marks(ahead)
     return ahead
 
@@ -46,6 +49,17 @@ def marks_of(ahead_at, at, length):
 
 
 @inlined
+def own_marks(ahead_at, copy_at, length, pattern_at):
+    """The address of the marks of a copy of a piece, made by partial automata, and how many pretokens it has; both 0 if
+    that is undecided."""
+    if length > MOST_MARKED:
+        return np.int64(0), 0
+    marks_at = ahead_at + OWN_MARKS
+    n = mark_pretokens(copy_at, copy_at + length, pattern_at, marks_at)
+    return (marks_at if n > 0 else np.int64(0)), n
+
+
+@inlined
 def is_as_split(copy_at, length, marks_at):
     """Whether a copy of a marked piece has the bytes that were split: another thread may have changed the text since."""
     split_at = marks_at + (SPLIT - MARKS)
@@ -53,15 +67,3 @@ def is_as_split(copy_at, length, marks_at):
     for i in range(length):
         different |= read_u8(copy_at + i) ^ read_u8(split_at + i)
     return different == 0
-
-
-@inlined
-def marked_end(at, end, marks_at):
-    """The end of the pretoken that starts at an address of a marked piece; marks_at : of its first mark.
-
-    end : of the piece, where a pretoken ends whatever is marked
-    """
-    while at + 1 < end and read_u8(marks_at) == 0:
-        at += 1
-        marks_at += 1
-    return at + 1

@@ -7,8 +7,8 @@
     ASCII_KINDS  uint8[128]              ASCII characters of one kind take part in the same rules;
                                          then uint8[5, MOST_KINDS], as ASCII_RULES, for each kind
     MOVES        uint16[64, n_states, 2]  for a class and a state: the next state, and whether a match ends before the
-                                         character; class 63 is the end. A state is given by its offset in a row, so that a
-                                         walk from state to state is only a chain of loads
+                                         character (MATCH_ENDS); class 63 is the end. A state is given by its offset in a
+                                         row, so that a walk from state to state is only a chain of loads
     LOW_CLASSES  uint8[0x10000]          the class of each code point below 0x10000
     PAGE_OF      uint16[0x1100]          the page of each 256 code points;  PAGES  uint8[n_pages, 256]
 
@@ -22,6 +22,10 @@ they find nothing between two characters of ASCII, else ALSO_IN_ASCII.
 follows: OF_PIECES is the offset from the first set to the second, OF_TEXTS the offset back. If a match ends in a state at
 the end of the text, but not at the end of a piece, the second set has 1 as its next state at the end (class 63). ENDING is
 the set of classes after which a run can be in such a state.
+
+*Partial.* With BY_REGEX, N_LEVELS is 0 if `regex` splits all pieces; else `regex` splits those in which something is
+undecided (see text/partial_automaton.py), and a move may be UNDECIDED. The state before the start of each level is none
+that a walk is in: its moves are the states in which a match starts after a character of each class.
 """
 
 import numpy as np
@@ -47,12 +51,13 @@ N_STATES, MEMO = 10, 11  # MEMO: whether failed walks are noted, see pretokens.p
 MOVES_AT, PAGES_AT = 12, 13  # the offsets of these parts
 STABLE = 15  # whether each pretoken, split as a text, is one pretoken again
 N_LEVELS, STARTS = 16, 17  # how many automata split in turn, and the offset of the start state of each
-BY_REGEX = 23  # whether `regex` splits pieces, and no kernel does
+BY_REGEX = 23  # whether `regex` splits pieces, and no kernel does but by partial automata
 # Words of ASCII that the last automaton matches as a whole, see text/ascii_words.py: their minimum number of letters, or 0
 # if there are none; a mask of places where letters may be capitals; and two sets of classes.
 WORD_LEAST, WORD_CAPITALS, WORD_LEADS, WORD_ENDS = 24, 25, 26, 27
 OF_PIECES, OF_TEXTS, ENDING = 28, 29, 30  # 0 if pieces that text follows are split as texts are
 
+NO_MATCH, MATCH_ENDS, UNDECIDED = range(3)  # what a move tells of what is before the character
 OUTSIDE_ASCII, ALSO_IN_ASCII = 1, 2  # what MORE_RULES says
 N_PARTS = 5
 ASCII_RULES = 256

@@ -1,0 +1,104 @@
+"""Pretokens of a short piece by partial automata, as marks: text/partial_automaton.py explains what is undecided.
+
+marks    uint8[length of the piece]    1 for the last byte of each pretoken, else 0
+"""
+
+import numpy as np
+
+from ..compiler.jit import called, inlined
+from ..machine.intrinsics import read_u8, read_u16, write_u8
+from .pattern_tables import (
+    END_CLASS,
+    MATCH_ENDS,
+    MOVE_BYTES,
+    MOVES_AT,
+    N_LEVELS,
+    STARTS,
+    UNDECIDED,
+    number_of,
+)
+from .pretokens import class_at, row_bytes
+
+MOST_MARKED = 254  # bytes of a piece: walk after walk may run over all of it and fail
+
+
+@inlined
+def marked_end(at, end, marks_at):
+    """The end of the pretoken that starts at an address of a marked piece; marks_at : of its first mark.
+
+    end : of the piece, where a pretoken ends whatever is marked
+    """
+    while at + 1 < end and read_u8(marks_at) == 0:
+        at += 1
+        marks_at += 1
+    return at + 1
+
+
+@inlined
+def walk_partly(at, end, state, pattern_at):
+    """The end of the match that begins at an address, and the class of its last character.
+
+    at, end : addresses    a text, not empty
+    state   : int64        where a match starts
+
+    The end is 0 if no match begins there, and -1 if that is undecided.
+    """
+    moves_at, row = pattern_at + number_of(pattern_at, MOVES_AT), row_bytes(pattern_at)
+    found, class_of_found, class_before = np.int64(0), np.int64(0), np.int64(0)
+    while True:
+        character_class, length = np.int64(END_CLASS), 0
+        if at < end:
+            character_class, length = class_at(at, end, pattern_at)
+        move_at = moves_at + row * character_class + state
+        tells = read_u16(move_at + 2)
+        if tells == UNDECIDED:
+            return np.int64(-1), class_before
+        if tells == MATCH_ENDS:
+            found, class_of_found = at, class_before
+        state = np.int64(read_u16(move_at))  # 0 after the end
+        if state == 0:
+            return found, class_of_found
+        class_before = character_class
+        at += length
+
+
+@called
+def mark_pretokens(start, end, pattern_at, marks_at):
+    """Mark the pretokens of a piece of at most MOST_MARKED bytes, not empty.
+
+    start, end : addresses    the piece; PADDING bytes that follow it may be read
+    pattern_at : address of a pattern's tables
+    marks_at   : address of uint8[end - start], filled
+
+    Returns the number of pretokens, or 0 if one is undecided, or there are no automata. Cost: a few ns a character of
+    each level.
+    """
+    n_levels = number_of(pattern_at, N_LEVELS)
+    if n_levels == 0:
+        return 0
+    moves_at, row = pattern_at + number_of(pattern_at, MOVES_AT), row_bytes(pattern_at)
+    to_mark = marks_at - start - 1  # from where a pretoken ends to the mark of its last byte
+    for at in range(start, end):
+        write_u8(to_mark + at + 1, 0)
+    write_u8(to_mark + end, 1)
+    n = 1
+    for level in range(n_levels):
+        start_state = number_of(pattern_at, STARTS + level)
+        at = start
+        while at < end:
+            part_end = marked_end(at, end, to_mark + at + 1)
+            state, left = start_state, at  # where the text begins that is left between two matches
+            while at < part_end:
+                found, last_class = walk_partly(at, part_end, state, pattern_at)
+                if found < 0:
+                    return 0
+                if found == 0:
+                    last_class, length = class_at(at, part_end, pattern_at)
+                    at += length
+                else:
+                    n += (left < at) + (found < part_end)
+                    write_u8(to_mark + (at if left < at else found), 1)
+                    write_u8(to_mark + found, 1)
+                    at = left = found
+                state = np.int64(read_u16(moves_at + row * last_class + start_state - MOVE_BYTES))
+    return n

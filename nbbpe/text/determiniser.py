@@ -1,0 +1,222 @@
+"""The states of an automaton: ordered lists of places of a regex, found by the subset construction.
+
+A state is the list of places that runs are at right after a character was consumed, the most preferred first, and what that
+character was, where a place asks for it. Which forks are open is decided when the next character, or the end, is known, so
+that a look at one character is exact.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.pieces.pattern_tables import MATCH_ENDS, NO_MATCH, UNDECIDED
+from .code_points import N_CODE_POINTS, Edges, Partition, membership
+from .pattern_parser import Node, Unsupported
+from .places import AHEAD, BEHIND, END, FORK, SET, UNKNOWN, Places
+
+MOST_STATES = 2_000  # before equal ones are merged
+
+NEWLINE = 10
+UNDECODABLE = 0xDC80, 0xDCFF  # what `surrogateescape` makes of bytes that are not UTF-8
+
+# What is before a state, if it is no symbol: nothing that a place asks for; the start of the text; that or any character.
+_NOT_ASKED, _TEXT_START, _ANYTHING = -1, -2, -3
+
+State = tuple[int, tuple[int, ...]]  # what is before it, and the places
+_DEAD: State = (_NOT_ASKED, ())
+
+T = TypeVar("T")
+
+
+def row_numbers(rows: NDArray[np.generic]) -> NDArray[np.int64]:
+    """A number for each row, the same for equal rows, in the order in which they first come."""
+    numbers: dict[bytes, int] = {}  # faster than np.unique, which sorts
+    return np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], dtype=np.int64)
+
+
+def reached(start: Iterable[T], following: Callable[[T], Iterable[T]]) -> Iterator[T]:
+    """What is reached from some states, or pairs of states, these included: each once, and the nearest first."""
+    waiting = list(dict.fromkeys(start))
+    found = set(waiting)
+    for each in waiting:
+        yield each
+        for other in following(each):
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
+
+
+@dataclass(frozen=True, eq=False)
+class Symbols(Partition):
+    """The symbols that may come next: a class of characters, the end, a newline that is the last character, or the end of a
+    piece that text follows. The classes are those that all sets respect.
+
+    in_set : bool[n_sets, n_classes]
+    """
+
+    in_set: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, sets: list[Edges]) -> Symbols:
+        points = {0, NEWLINE, NEWLINE + 1, UNDECODABLE[0], UNDECODABLE[1] + 1}
+        edges = np.array(sorted(points.union(*sets) - {N_CODE_POINTS}), dtype=np.int64)
+        in_set = np.stack([membership(each, edges) for each in sets]) if sets else np.zeros((0, len(edges)), dtype=bool)
+        class_of_edge = row_numbers(in_set.T)
+        _, firsts = np.unique(class_of_edge, return_index=True)
+        return cls(edges, class_of_edge, in_set[:, firsts])
+
+
+class Determined(NamedTuple):
+    """The states of a regex: 0 is dead, 1 is where a run starts.
+
+    next_state  : int64[n_states, n_classes]        that of the dead state is where a run starts after a character
+    tells       : uint8[n_states, n_classes + 2]    of each class, of the end of the text, and of that of a piece
+    same_at_end : whether a newline that ends the text is one like others
+    """
+
+    next_state: NDArray[np.int64]
+    tells: NDArray[np.uint8]
+    same_at_end: bool
+    symbols: Symbols
+
+
+def determined(places: Places, tree: Node, most_seconds: float) -> Determined:
+    """The states of a regex's tree.
+
+    places : none yet. If they are partial, something may be undecided, and runs start otherwise after each character; else
+             in one state after all
+
+    Raises Unsupported for what is too large, takes too long, or is undecided.
+    """
+    try:
+        return _Determiniser(places, places.add(tree, places.match), most_seconds).run()
+    except RecursionError:
+        raise Unsupported("groups nested too deeply") from None
+
+
+class _Determiniser:
+    """Makes states of places, from the place where runs start."""
+
+    def __init__(self, places: Places, start: int, most_seconds: float) -> None:
+        self._places = places.of
+        self._partial = places.partial
+        self._syntax = places.syntax
+        self.symbols = Symbols.of(list(places.sets))
+        self._newline = int(self.symbols.classes_of("\n")[0])
+        n = self.symbols.n_classes
+        self._end, self._last_newline, self._piece_end = n, n + 1, n + 2
+        # The symbols of each set; the ends are in none, a last newline is a newline.
+        in_set = self.symbols.in_set.tolist()
+        self._in_set = [[*row, False, row[self._newline], False] for row in in_set]
+        self._asking, self._asked_as = self._which_ask()
+        self._start = start
+        self._numbers = {_DEAD: 0, (_TEXT_START if self._partial else _ANYTHING, (start,)): 1}
+        self._most_seconds = most_seconds
+        self._deadline = time.monotonic() + most_seconds
+
+    def run(self) -> Determined:
+        rows, rows_of_tells = [], []
+        same_at_end = True
+        waiting = list(self._numbers)
+        for state in waiting:
+            if time.monotonic() > self._deadline:
+                raise Unsupported(f"what takes more than {self._most_seconds:g} s to compile")
+            row, tells = [], []
+            for symbol in range(self.symbols.n_classes):
+                tell, following = self._step(state, symbol)
+                if self._partial and state == _DEAD:
+                    following = self._behind(symbol, (self._start,))
+                tells.append(tell)
+                if following not in self._numbers:
+                    if len(self._numbers) >= MOST_STATES:
+                        raise Unsupported(f"an automaton of more than {MOST_STATES:,} states")
+                    self._numbers[following] = len(self._numbers)
+                    waiting.append(following)
+                row.append(self._numbers[following])
+            rows.append(row)
+            rows_of_tells.append([*tells, self._step(state, self._end)[0], self._step(state, self._piece_end)[0]])
+            if self._outcome(state, self._newline) != self._outcome(state, self._last_newline):
+                same_at_end = False
+        return Determined(
+            np.array(rows, dtype=np.int64), np.array(rows_of_tells, dtype=np.uint8), same_at_end, self.symbols
+        )
+
+    def _outcome(self, state: State, symbol: int) -> int:
+        """How a run ends before the text's last character: 2 it matches with it, 1 without it, 0 not here."""
+        tell, following = self._step(state, symbol)
+        return 2 if self._step(following, self._end)[0] else int(tell)
+
+    def _step(self, state: State, symbol: int) -> tuple[int, State]:
+        """What a state tells of a symbol, and the state behind it."""
+        before, places = state
+        found: dict[int, None] = {}  # in order
+        seen = set()
+        stack = list(reversed(places))
+        tell = NO_MATCH
+        while stack:
+            place = stack.pop()
+            if place in seen:
+                continue
+            seen.add(place)
+            kind, what, following = self._places[place]
+            holds: bool | None = True
+            if kind == SET:
+                if self._in_set[what >> 1][symbol]:
+                    found.setdefault(following[0])
+                continue
+            if kind == AHEAD:
+                holds = self._in_set[what >> 1][symbol] or bool(what & 1 and symbol in (self._end, self._piece_end))
+            elif kind == BEHIND:
+                holds = self._is_before(what, before)
+            elif kind == END:
+                holds = symbol == self._end or (what != 0 and symbol == self._last_newline)
+                if what and self._partial and symbol == self._newline:
+                    holds = None  # it may be the last one
+            elif kind == UNKNOWN:
+                holds = None
+            elif kind != FORK:  # a match: less preferred branches are cut off
+                tell = MATCH_ENDS
+                break
+            if holds:
+                stack.extend(reversed(following))
+            elif holds is None and self._step((before, following), symbol) != (NO_MATCH, _DEAD):
+                if not self._partial:
+                    raise Unsupported(self._syntax[place])
+                return UNDECIDED, _DEAD
+        return tell, self._behind(symbol, tuple(found))
+
+    def _behind(self, symbol: int, places: tuple[int, ...]) -> State:
+        """The state behind a symbol."""
+        return _NOT_ASKED if self._asking.isdisjoint(places) else self._asked_as[symbol], places
+
+    def _is_before(self, what: int, before: int) -> bool | None:
+        """Whether what is before a state is in a set, with the start of the text if `what` is odd; None if that depends."""
+        in_set, or_start = self._in_set[what >> 1], bool(what & 1)
+        if before >= 0:
+            return in_set[before]
+        answers = {or_start} if before in (_TEXT_START, _ANYTHING) else set()
+        if before != _TEXT_START:
+            answers.update(in_set[: self._end])
+        return answers.pop() if len(answers) == 1 else None
+
+    def _which_ask(self) -> tuple[set[int], list[int]]:
+        """The places at which a run may ask what is before it, before it consumes a character; and for each symbol the
+        first one of which all these say the same, so that there are fewer states."""
+        asking = [place for place, (kind, _, _) in enumerate(self._places) if kind == BEHIND]
+        before: dict[int, list[int]] = {}
+        for place, (kind, _, following) in enumerate(self._places):
+            for each in following if kind != SET else ():
+                before.setdefault(each, []).append(place)
+        sets = {self._places[place][1] >> 1 for place in asking}
+        firsts: dict[tuple[bool, ...], int] = {}
+        asked_as = [
+            firsts.setdefault(tuple(self._in_set[each][symbol] for each in sets), symbol)
+            for symbol in range(self._piece_end)
+        ]
+        return set(reached(asking, lambda place: before.get(place, ()))), asked_as

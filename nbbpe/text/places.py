@@ -1,0 +1,129 @@
+"""The places of a regex that is to become an automaton, as in Thompson's construction.
+
+One place consumes a character of a set, one forks in an order of preference, one asks what is before or after it, one is
+the match. A run is at a place, and goes on to what follows it.
+"""
+
+from __future__ import annotations
+
+from .code_points import Edges, complement
+from .pattern_parser import (
+    NO_LIMIT,
+    Characters,
+    Choice,
+    Concatenation,
+    End,
+    LongLookAhead,
+    LookAhead,
+    LookBehind,
+    Node,
+    Repeat,
+    Unsupported,
+)
+
+MOST_PLACES = 5_000
+
+SET, FORK, AHEAD, BEHIND, END, UNKNOWN, MATCH = range(7)
+Place = tuple[int, int, tuple[int, ...]]  # kind, a set or a flag, what follows: plain, as there may be thousands
+
+
+class Places:
+    """The places of a regex, numbered; made from its end to its beginning, as each refers to what follows it.
+
+    partial : whether what cannot be compiled becomes an UNKNOWN place, followed by all that may be next; else it raises
+              Unsupported
+    sets    : the number of each set
+    syntax  : of places that ask what is before, what they are written as
+    """
+
+    def __init__(self, partial: bool = False) -> None:
+        self.partial = partial
+        self.sets: dict[Edges, int] = {}
+        self.syntax: dict[int, str] = {}
+        self.of: list[Place] = []
+        self.match = self._new(MATCH, 0, ())
+
+    def _new(self, kind: int, what: int, following: tuple[int, ...]) -> int:
+        if len(self.of) >= MOST_PLACES:
+            raise Unsupported(f"a regex of more than {MOST_PLACES:,} places (bounded repeats are written out)")
+        self.of.append((kind, what, following))
+        return len(self.of) - 1
+
+    def _set(self, members: Edges, or_edge: bool = False) -> int:
+        """The number of a set, and whether the end or start of the text is like its members, in one number."""
+        return self.sets.setdefault(members, len(self.sets)) << 1 | or_edge
+
+    def add(self, node: Node, following: int) -> int:
+        """The place where a node begins that is followed by another place."""
+        if isinstance(node, Characters):
+            return self._new(SET, self._set(node.members), (following,))
+        if isinstance(node, Concatenation):
+            for part in reversed(node.parts):
+                following = self.add(part, following)
+            return following
+        if isinstance(node, Choice):
+            return self._new(FORK, 0, tuple(self.add(option, following) for option in node.options))
+        if isinstance(node, LookAhead):
+            return self._new(AHEAD, self._set(node.members, node.or_end), (following,))
+        if isinstance(node, End):
+            return self._new(END, node.or_newline, (following,))
+        if isinstance(node, LookBehind):
+            place = self._new(BEHIND, self._set(node.members, node.or_start), (following,))
+            self.syntax[place] = node.syntax
+            return place
+        if isinstance(node, LongLookAhead):
+            self._not_compiled("a look-ahead at more than one character")
+            return self._new(UNKNOWN, 0, (following,))
+        return self._add_repeat(node, following)
+
+    def _not_compiled(self, what: str) -> None:
+        if not self.partial:
+            raise Unsupported(what)
+
+    def _unknown_repeat(self, node: Repeat, following: int) -> int:
+        """The place of a repeat of which it is not known how it goes on once it has begun."""
+        begun = self._new(UNKNOWN, 0, (self.add(node.part, following),))
+        return begun if node.least else self._new(FORK, 0, (begun, following))
+
+    def _add_repeat(self, node: Repeat, following: int) -> int:
+        part, least, most = node.part, node.least, node.most
+        if most != NO_LIMIT and most < least:
+            raise Unsupported(f"a repeat from {least} to {most} times")
+        done = following
+        if node.mode == "possessive":
+            # It never gives back characters. For one set this is a repeat that only ends before a character outside the
+            # set; but after the greatest number of repeats, any character may follow.
+            if not isinstance(part, Characters):
+                self._not_compiled("a possessive repeat of more than one set, or an atomic group")
+                return self._unknown_repeat(node, following)
+            done = self._new(AHEAD, self._set(complement(part.members), True), (following,))
+        if most not in (0, 1) and can_be_empty(part):  # engines end the repeat where it takes nothing
+            self._not_compiled("a repeat of something that can be empty")
+            return self._unknown_repeat(node, following)
+        if most == NO_LIMIT:
+            loop = self._new(FORK, 0, ())  # filled when the repeated node is made
+            self.of[loop] = FORK, 0, _preferred(self.add(part, loop), done, node.mode)
+            following = loop
+        else:
+            for _ in range(most - least):
+                following = self._new(FORK, 0, _preferred(self.add(part, following), done, node.mode))
+        for _ in range(least):
+            following = self.add(part, following)
+        return following
+
+
+def _preferred(again: int, done: int, mode: str) -> tuple[int, int]:
+    return (done, again) if mode == "lazy" else (again, done)
+
+
+def can_be_empty(node: Node) -> bool:
+    """Whether a node matches the empty text somewhere."""
+    if isinstance(node, Characters):
+        return False
+    if isinstance(node, Concatenation):
+        return all(map(can_be_empty, node.parts))
+    if isinstance(node, Choice):
+        return any(map(can_be_empty, node.options))
+    if isinstance(node, Repeat):
+        return node.least == 0 or can_be_empty(node.part)
+    return True

@@ -1,0 +1,215 @@
+"""What partial automata decide of patterns that have no automaton, and what they leave to `regex`."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+from functools import partial
+from itertools import pairwise
+
+import naive
+import numpy as np
+import pytest
+import regex
+from effort import examples
+from real_patterns import LEFT_TO_REGEX, O200K, WITHOUT_PIECES
+from test_regex_boundaries import CASES, random_regex
+from vocabularies import BYTES
+
+import nbbpe
+from nbbpe.counting.word_counts import words_from_texts
+from nbbpe.kernels.pieces.marked_pretokens import MOST_MARKED
+from nbbpe.kernels.pieces.pattern_tables import N_LEVELS
+from nbbpe.kernels.training.split_words import split_decided
+from nbbpe.text import checked_automaton
+from nbbpe.text.automaton import compile_automaton, split
+from nbbpe.text.checked_automaton import level_of
+from nbbpe.text.partial_automaton import as_partial, compile_partly, split_if_decided
+from nbbpe.text.pattern import Pattern, get_pattern
+from nbbpe.text.pattern_parser import Unsupported, parse
+from nbbpe.text.places import can_be_empty
+from nbbpe.text.regex_splitter import RegexSplitter
+
+TINY_AYA = LEFT_TO_REGEX["llama.cpp, quoted: Tiny Aya"]
+# Of each pattern texts that are decided, and others.
+EXAMPLES = {
+    r"(?<=\w)'s|\w+|\s+|[^\w\s]": (["it's", "'s", " 's it", "a's's"], []),
+    r"\b\w+\b|\W": (["two words", ""], []),
+    r"(?m)^#+|\w+|[#\n]": (["##", "#\n##a\n#", "a##"], []),
+    r"\d{1,3}(?=(?:\d{3})*\b)|\D": (["two words", "--"], ["1", "a12"]),
+    r"(?!--)-\w+|[^-]+|-": (["a", "two words"], ["-a", "x-y", "--"]),
+    r"(?>ab|a)c|(?>x)|.": (["b", "cx"], ["ab", "ca"]),
+    r"\w+(?:'\w+)*+|\W": (["two words", "a "], ["it's", "a'"]),
+    r"(?:a?b?){2,}c|(?:x|y)?+z|\w| ": (["z", "d d"], ["a", "xz", "cy"]),
+    r"a+$|.|\n": (["a", "ab\n", "\n"], ["a\n", "baa\nb"]),
+}
+
+
+@pytest.mark.parametrize("pattern", EXAMPLES)
+def test_what_is_decided(pattern):
+    automaton, splitter = compile_partly(parse(pattern)), RegexSplitter(pattern)
+    decided, undecided = EXAMPLES[pattern]
+    assert [split_if_decided(automaton, text) for text in decided] == list(map(splitter.split, decided))
+    assert [split_if_decided(automaton, text) for text in undecided] == [None] * len(undecided)
+    # All this needs an automaton of the usual kind for nothing.
+    with pytest.raises(Unsupported):
+        compile_automaton(parse(pattern))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("pattern", CASES)
+def test_what_is_decided_is_split_as_by_regex(pattern):
+    automaton, splitter = compile_partly(parse(pattern)), RegexSplitter(pattern)
+    rng = random.Random(1)
+    n_decided = 0
+    for _ in range(examples(200, 5000)):
+        text = "".join(rng.choices("abcx1' \n.é", k=rng.randrange(1, 9)))
+        found = split_if_decided(automaton, text)
+        assert found in (None, splitter.split(text)), text
+        n_decided += found is not None
+    assert n_decided > 10
+
+
+@pytest.mark.exhaustive
+def test_random_regexes_are_split_as_by_regex():
+    rng = random.Random(2)
+    n_decided = n_exact = 0
+    while n_decided < examples(3000, 300_000):
+        pattern = "|".join([random_regex(rng, 3) for _ in range(3)]) + rng.choice(["", "|.", "|(?s:.)", r"|\w+|\s"])
+        try:
+            tree = parse(pattern)
+            automaton = compile_partly(tree)
+        except (Unsupported, regex.error):
+            continue
+        if can_be_empty(tree):
+            continue
+        exact = None
+        with suppress(Unsupported):
+            exact = compile_automaton(tree)
+        splitter = RegexSplitter(pattern)
+        for _ in range(10):
+            text = "".join(rng.choices("aab1 \n.A", k=rng.randrange(1, 9)))
+            found = split_if_decided(automaton, text)
+            if found is not None or exact is not None:
+                wanted = splitter.split(text)
+                assert found in (None, wanted), (pattern, text)
+                assert exact is None or split(exact, text) == wanted, (pattern, text)
+            n_decided += found is not None
+            n_exact += exact is not None
+    assert n_exact > n_decided / 10
+
+
+@pytest.mark.parametrize("pattern", [r"\w+\b|\W", r"\w(?<=a)b?|\w|\W", r"(?:\b|x)\W|\w+|\W", r"(?s:.)(?<!a)|a"])
+def test_look_behind_that_no_start_depends_on_has_an_automaton(pattern):
+    found, splitter = get_pattern(pattern), RegexSplitter(pattern)
+    if pattern.startswith(r"(?:\b"):
+        assert found.not_compiled == r"\b"
+        return
+    assert found.is_compiled
+    rng = random.Random(1)
+    for _ in range(200):
+        text = "".join(rng.choices("abx1 .", k=rng.randrange(1, 9)))
+        assert split(found.automata[0], text) == splitter.split(text)
+
+
+def test_a_start_after_a_character_is_no_dead_state():
+    """Also where a state of the automaton has the same moves: here after two characters as before them."""
+    pattern = r"(?:..)*x(?<=.)|\b(?:..)+y"
+    automaton, splitter = compile_partly(parse(pattern)), RegexSplitter(pattern)
+    for text in "aax", "aaax", "aabbxaax", "xx", "axax", "aay.aay", "ayx":
+        assert split_if_decided(automaton, text) == splitter.split(text)
+
+
+PATTERNS = {
+    "look-behind": r"(?<=\p{L})'s| ?\p{L}+| ?\p{N}+|\s+(?!\S)|\s+|.",
+    "words": r"\b\w+\b|\W",
+    "gaps": r"\b[a-z]+\b|\s|\d(?=\d*a)",
+    "Aya": TINY_AYA,
+    "list": [r"\b\d+\b", r"\s+(?!\S)|\s|\p{L}+(?<=[a-z])|\n", r"(?<![ab])[ab]|(?>1|12)3"],
+}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
+def test_the_kernel_decides_as_the_automata_do(pattern):
+    pattern = get_pattern(pattern)
+    automata = [as_partial(level) if hasattr(level, "tells_text_end") else level.automaton for level in pattern.levels]
+    rng = random.Random(1)
+    parts = ["a", "b", "'s", " ", "  ", "1", "123", "\n", ".", "é", "日本", "\udcff", "🙂", "aa", "B", "x" * 80]
+    texts = ["".join(rng.choices(parts, k=rng.randrange(1, 9))) for _ in range(examples(2000, 50_000))]
+    texts += ["a" * MOST_MARKED, "a" * (MOST_MARKED + 1), "é" * (MOST_MARKED // 2), "1" * 254, "1" * 255]
+    pieces = words_from_texts({text: 1 + i for i, text in enumerate(dict.fromkeys(texts))})
+    tables = pattern.tables
+    assert tables.view(np.int64)[N_LEVELS] == len(automata)
+    n, n_bytes = len(pieces.counts), int(pieces.starts[-1])
+    starts, counts, numbers = (np.full(size, -9, dtype=np.int64) for size in (n_bytes + 1, n_bytes, n))
+    marks = np.full(MOST_MARKED + 1, 7, dtype=np.uint8)
+    n_words, n_undecided = split_decided(*pieces, tables, marks[:-1], starts, counts, numbers)
+
+    def texts_at(starts):
+        return [pieces.text[start:end].tobytes().decode(errors="surrogateescape") for start, end in pairwise(starts)]
+
+    listed = texts_at(pieces.starts)
+    splits = [partial(split_if_decided, automaton) for automaton in automata]
+    words, undecided = naive.split_decided(listed, pieces.counts.tolist(), splits, MOST_MARKED)
+    found = texts_at(starts[: n_words + 1])
+    assert list(zip(found, counts[:n_words].tolist(), strict=True)) == words
+    assert numbers[:n_undecided].tolist() == undecided
+    assert (starts[n_words + 1 :] == -9).all()
+    assert marks[-1] == 7
+    # And what is decided is split as by `regex`.
+    left = set(undecided)
+    parts = [part for i, piece in enumerate(listed) for part in ([piece] if i in left else pattern.split(piece))]
+    assert found == parts
+    assert 0 < n_undecided < n or pattern.spelling in (PATTERNS["look-behind"], PATTERNS["words"])
+
+
+@pytest.mark.parametrize("pattern", [PATTERNS["words"], TINY_AYA], ids=["all is decided", "numbers are not"])
+def test_regex_sees_only_what_is_undecided(monkeypatch, tmp_path, pattern):
+    text = "It's the cat, 1234567 mats; and the cat's mat.\n" * 30
+    expected = nbbpe.train(iter([text]), 300, pattern=pattern, split_with="regex")
+    ids = expected.encode(text)
+    seen = []
+    stream = Pattern.stream
+    monkeypatch.setattr(Pattern, "stream", lambda self, text: seen.append(text) or stream(self, text))
+    found = nbbpe.train(iter([text]), 300, pattern=pattern)
+    assert nbbpe.train(iter([text]), 300, pattern=pattern, memory_limit="64MB") == found == expected
+    assert not any("cat" in each for each in seen)
+    assert found.encode(text) == found.encode_array(text.encode()).tolist() == ids
+    (tmp_path / "a.txt").write_text(text)
+    assert found.encode_file(tmp_path / "a.txt", tmp_path / "a.bin") == len(ids)
+    assert bool(seen) == (pattern is TINY_AYA)
+    found._splitting_with("regex").encode(text)
+    assert any("It" in each for each in seen)
+
+
+@pytest.mark.parametrize("n", [MOST_MARKED - 1, MOST_MARKED, MOST_MARKED + 1, 3000, 5000])
+def test_a_long_piece_is_left_to_regex(n):
+    pattern = r"\b\w+\b|\W"
+    tokenizer = nbbpe.Tokenizer(BYTES | {256: b"aa"}, [(b"a", b"a")], [], pattern)
+    by_regex = tokenizer._splitting_with("regex")
+    for text in "a" * n, "é" * (n // 2) + "a", "a" * n + " " + "a" * (n - 1), "b" + "aa " * n:
+        assert tokenizer.encode(text) == by_regex.encode(text)
+
+
+def test_an_automaton_that_regex_does_not_keep_is_not_used(monkeypatch):
+    pattern = r"\b\w+\b|[^\w-]|-"
+    monkeypatch.setattr(checked_automaton, "split_if_decided", lambda automaton, text: [*text])
+    assert level_of(pattern).pairs.any()
+    assert level_of(pattern).automaton is None
+    assert get_pattern(pattern).tables.view(np.int64)[N_LEVELS] == 0
+
+
+def test_where_automata_are_too_large_regex_splits_all_pieces():
+    many_states = r"\b[ab]{1,600}[cd]{1,600}[ef]{1,600}[gh]{1,600}|\w|\W"
+    for pattern in many_states, [many_states, O200K], [r"\b\w+\b|\W", r"(a)\1"]:
+        found = get_pattern(pattern)
+        assert found.tables.view(np.int64)[N_LEVELS] == 0
+        tokenizer = nbbpe.train(iter(["the aceg cat aa ah"] * 3), 262, pattern=pattern)
+        assert tokenizer == nbbpe.train(iter(["the aceg cat aa ah"] * 3), 262, pattern=pattern, split_with="regex")
+        assert tokenizer.encode("aa ah") == tokenizer._splitting_with("regex").encode("aa ah")
+
+
+def test_where_pieces_are_not_found_nothing_is_compiled(monkeypatch):
+    monkeypatch.setattr(checked_automaton, "compile_partly", None)
+    assert get_pattern(WITHOUT_PIECES).tables is None
