@@ -824,6 +824,20 @@ def test_a_special_token_that_is_added_again_is_still_split(folders, is_special)
     check_decoding(ours, theirs, [theirs(text)["input_ids"]] * 9, skip_special_tokens=True)
 
 
+@pytest.mark.parametrize("name", ["Prepend", "Lowercase"])
+def test_a_special_token_that_the_normalizer_changes_is_still_split_when_it_is_added_again(folders, name):
+    from tokenizers import normalizers
+
+    ours, theirs = both(folders["plain"])
+    for each in ours, theirs:
+        each.backend_tokenizer.normalizer = normalizers.Prepend("_") if name == "Prepend" else normalizers.Lowercase()
+        each.add_special_tokens({"sep_token": transformers.AddedToken("<SEP>", normalized=True)})
+        each.add_tokens([transformers.AddedToken("<SEP>", normalized=True)])
+    for text in "<SEP> cat", "the <SEP> <sep>", f"the{END}":
+        check(ours, theirs, text)
+        check(ours, theirs, text, split_special_tokens=True)
+
+
 def test_tokens_that_are_parts_of_ordinary_text_give_no_warning(folders):
     ours, theirs = both(folders["plain"])
     for each in ours, theirs:

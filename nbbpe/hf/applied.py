@@ -56,11 +56,16 @@ class Applied:
         """The added tokens that are found in a text in which special tokens are split: those that are not special.
 
         None where one of them may be within a special token, or begin there: tokenizers passes over all of a special token.
-        And where a special token is always found by nbbpe, as it is said to be part of ordinary text.
+        And where a special token is always found by nbbpe, as it is said to be part of ordinary text, or where tokenizers
+        does not tell whether a token is special.
         """
-        model, decode = self._model, self._backend.decode
-        # To tokenizers, a special token that is added again is still one, though its tokenizer.json may say otherwise.
-        still = {token for token, i in model.special.items() if decode([i], skip_special_tokens=False) and not decode([i])}
+        model, backend, decode = self._model, self._backend, self._backend.decode
+        # To tokenizers, a special token that is added again is still one, though its tokenizer.json may say otherwise. It
+        # is skipped in decoding then, unless the normalizer changes it.
+        ids = {token: i for token, i in model.special.items() if token not in model.skipped}
+        if any(backend.id_to_token(i) != token for token, i in ids.items()):
+            return None
+        still = {token for token, i in ids.items() if decode([i], skip_special_tokens=False) and not decode([i])}
         special = still.union(model.skipped)
         plain = set(model.special).difference(special)
         chain = model.chain
