@@ -75,9 +75,9 @@ class RowEncoding:
         if tokens is None or self._offsets is None:
             asked: int | None = self._asked("char_to_token", char_pos, sequence_index)
             return asked
+        if self._encoded.batch.n_words is not None:
+            return self._firsts_in_words[sequence_index].get(char_pos)
         offsets = self._offsets
-        if self._encoded.batch.n_words is not None:  # each word begins at 0
-            return next((i for i in tokens if offsets[i][0] <= char_pos < offsets[i][1]), None)
         found = bisect_right(offsets, char_pos, tokens.start, tokens.stop, key=itemgetter(1))
         return found if found < tokens.stop and offsets[found][0] <= char_pos else None
 
@@ -140,6 +140,11 @@ class RowEncoding:
         counts = [numbers.count(i) for i in range(self._encoded.frame.n_texts or 0)]
         firsts = [numbers.index(i) if n else 0 for i, n in enumerate(counts)]
         return [range(first, first + n) for first, n in zip(firsts, counts, strict=True)]
+
+    @lazy
+    def _firsts_in_words(self) -> list[dict[int, int]]:
+        """Of each text, the first token that has a character with each number; each word begins at 0."""
+        return [{number: i for i in reversed(tokens) for number in range(*self._offsets[i])} for tokens in self._ranges]
 
     @lazy
     def _size(self) -> int:
