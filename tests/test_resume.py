@@ -622,6 +622,30 @@ def test_what_is_published_is_not_cut_where_the_manifest_has_lost_lines(
     assert len(os.listdir(out)) == 3
 
 
+def test_what_is_published_does_not_grow_where_its_separator_was_moved_to_the_front(small, sources, tmp_path, monkeypatch):
+    """After a kill as above, the last part is encoded again: here it is one id, as the room that was in front."""
+    empty, out = tmp_path / "in" / "empty.jsonl", tmp_path / "out"
+    empty.write_text('{"text": ""}\n')
+    inputs, options = [sources["jsonl"], empty], {"separator": SPECIAL, "separator_first": True}
+
+    def stop(*args):
+        raise Stop
+
+    with monkeypatch.context() as patched:
+        patched.setattr(kept_parts.KeptParts, "done", stop)
+        with pytest.raises(Stop):
+            encode(small, inputs, out, **options)
+    whole = contents(out)
+    with monkeypatch.context() as patched:
+        patched.setattr(kept_parts.KeptParts, "hand_over", stop)
+        with pytest.raises(Stop):
+            encode(small, inputs, out, **options)
+    assert contents(out) == whole
+    encode(small, inputs, out, **options)
+    assert contents(out) == whole
+    assert len(os.listdir(out)) == 2
+
+
 def test_a_run_that_finished_nothing_keeps_nothing(small, sources, tmp_path):
     (tmp_path / "in" / "bad.jsonl").write_text("{}\n")
     with pytest.raises(ValueError, match="line 1"):

@@ -87,7 +87,7 @@ class KeptParts:
             )
         if self._manifest is None:
             self._manifest = new_manifest(self._folder.file(NAME), self._job, part_bytes, spans)
-        self.n_joined = _take_up(self.folder, header, dtype, self.finished)
+        self.n_joined = _take_up(self.folder, header, dtype, self.finished, len(spans))
 
     def add(self, number: int, finished: Finished) -> None:
         """Note that the files of a part are complete."""
@@ -117,16 +117,18 @@ class KeptParts:
             self._folder.done()
 
 
-def _take_up(folder: str, header: int, dtype: np.dtype[Any], finished: dict[int, Finished]) -> int:
-    """Leave in a folder only files that are whole, and in `finished` only their parts; returns how many are joined."""
+def _take_up(folder: str, header: int, dtype: np.dtype[Any], finished: dict[int, Finished], n_parts: int) -> int:
+    """Leave in a folder only files that are whole, and in `finished`, of `n_parts`, only their parts; returns how many are
+    joined."""
     path = os.path.join(folder, "0")
     n_joined = 0
     while n_joined in finished and not os.path.lexists(os.path.join(folder, str(n_joined + 1))):
         n_joined += 1
     n_joined = _n_whole(path, header, dtype, [finished[i] for i in range(n_joined)])
-    _set_size(path, header + sum(finished[i].n_ids for i in range(n_joined)) * dtype.itemsize)
+    is_complete = n_joined == n_parts
+    _set_size(path, header + sum(finished[i].n_ids for i in range(n_joined)) * dtype.itemsize, is_complete)
     if n_ends := sum(finished[i].n_ends for i in range(n_joined)):
-        _set_size(ends_path(path), len(MAGIC) + n_ends * END_DTYPE.itemsize)
+        _set_size(ends_path(path), len(MAGIC) + n_ends * END_DTYPE.itemsize, is_complete)
     else:
         with suppress(FileNotFoundError):
             os.remove(ends_path(path))
@@ -191,14 +193,15 @@ def _checksum_of_next(file: BinaryIO, dtype: np.dtype[Any], n: int, minus: int =
     return checksum_of_parts(parts)
 
 
-def _set_size(path: str, size: int) -> None:
+def _set_size(path: str, size: int, is_complete: bool) -> None:
     """Cut a file to a size; one that is missing is made, of zeros.
 
-    One that has another name, too, is copied first: a run that was killed when it had published the file has left both.
+    One that has another name, too, is copied before it changes, now or as parts are joined until it `is_complete`: a run
+    that was killed when it had published the file has left both.
     """
     with suppress(FileNotFoundError):
         about = os.stat(path)
-        if about.st_nlink > 1 and about.st_size != size:
+        if about.st_nlink > 1 and not (is_complete and about.st_size == size):
             shutil.copyfile(path, path + ".own")
             os.replace(path + ".own", path)
     with open(path, "ab") as file:
