@@ -504,6 +504,10 @@ def test_seeds_alone_are_learned_where_there_are_no_documents(gpt2):
     assert small.extend(documents=[], rules=nbbpe.TokenRules(seeds=["the"])).vocab_size == 264  # a token already
     with pytest.raises(ValueError, match="there is no text"):
         small.extend(documents=[], vocab_size=300)
+    for wrong in {"split_with": "foo"}, {"on_error": "foo"}, {"field": "foo"}:  # as with documents
+        (name,) = wrong
+        with pytest.raises(ValueError, match=name):
+            small.extend(documents=[], rules=rules, **wrong)
 
 
 @pytest.mark.parametrize("options", [{"normalizer": {"type": "NFC"}}, {"add_prefix_space": True}])

@@ -60,9 +60,8 @@ def extend(
     model: Model, corpus: Corpus, counting: CountingOptions, learning: LearningOptions, vocab_size: int | None
 ) -> Model:
     """See Tokenizer.extend."""
-    if learning.rules.seeds and corpus.is_nothing:
-        return _extend_by_seeds(model, learning, vocab_size)
-    size = check_size(model.size, vocab_size)
+    are_seeds_all = bool(learning.rules.seeds) and corpus.is_nothing
+    size = MAX_ID + 1 if are_seeds_all and vocab_size is None else check_size(model.size, vocab_size)
     splits_by_regex(model.pattern, counting.split_with)
     after = None if corpus.parity is None else corpus.parity.after
     if after is not None and after > len(model.ordinary):
@@ -70,7 +69,9 @@ def extend(
             "after is for training from the bytes: a vocabulary that is extended has its first tokens; leave after out"
         )
     supply = find_supply(corpus, counting, model.pattern, list(model.special), model)
-    with_seeds(model, learning.rules.seeds, size, learning.tie_break)  # an error is raised before words are counted
+    seeded = with_seeds(model, learning.rules.seeds, size, learning.tie_break)  # raises before words are counted
+    if are_seeds_all:
+        return extend_by_words(model, words_from_dict({}), seeded.size, learning)
     words, left_out = supply.count(size)
     stage = supply.stages(words, size)[-1]  # those before it are of the first tokens, which are there
     with (
@@ -80,14 +81,6 @@ def extend(
         learning = learning._replace(denominator=supply.denominator)
         larger = extend_by_words(model, words, size, learning, bar.reach, stopping, stage)
     return larger.with_training({**record_of(left_out), **supply.record(larger)})
-
-
-def _extend_by_seeds(model: Model, learning: LearningOptions, vocab_size: int | None) -> Model:
-    """The model with the seeds, and with no other new tokens than those that they are made from."""
-    seeds = learning.rules.seeds
-    room = model.size + sum(map(len, each_to_bytes(seeds, "seed")))
-    size = room if vocab_size is None else check_size(model.size, vocab_size)
-    return extend_by_words(model, words_from_dict({}), with_seeds(model, seeds, size, learning.tie_break).size, learning)
 
 
 def cut_short(model: Model) -> dict[str, Any] | None:
