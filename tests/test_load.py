@@ -214,7 +214,9 @@ def test_json_of_another_kind_is_an_error_that_names_it(tmp_path):
         nbbpe.load(tmp_path / "config.json")
 
 
-@pytest.mark.parametrize("name", ["tokenizer.json", "tekken.json", "vocab.json", "cl100k_base.tiktoken"])
+@pytest.mark.parametrize(
+    "name", ["tokenizer.json", "tekken.json", "vocab.json", "cl100k_base.tiktoken", "tokenizer.model", "tiktoken.model"]
+)
 def test_a_pointer_of_git_lfs_is_an_error_that_says_what_it_is(tmp_path, name):
     """As in a checkout of a model without its large files."""
     (tmp_path / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 123\n")

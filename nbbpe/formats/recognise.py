@@ -12,6 +12,7 @@ from ..model.model import Model
 from ..system.paths import Path, check_tokenizer_file
 from . import folder, gpt2, huggingface, tekken, tiktoken
 from .gpt2_settings import check_plain_gpt2
+from .json_text import LFS_POINTER, lfs_problem
 from .known_names import encoding_of_model, found_by_name
 
 Kind = Literal["nbbpe", "huggingface", "tiktoken", "tekken", "gpt2"]
@@ -127,6 +128,8 @@ def _file(path: Path) -> Recognised:
     check_tokenizer_file(path)
     with open(path, "rb") as file:
         start = file.read(1 << 12)
+    if start.startswith(LFS_POINTER.encode()):
+        raise ValueError(lfs_problem(name))
     if name.endswith(".tiktoken") or _RANK_LINE.match(start):
         return Recognised("tiktoken", (name,))
     # Our vocab.json and merges.txt do not hold everything: alone they would be another tokenizer.
