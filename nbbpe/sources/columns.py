@@ -79,8 +79,25 @@ def as_strings(column: Any) -> Any:
         else:
             column = arrow.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
     kind = str(column.type)
+    if kind.endswith("_view") and column.null_count:
+        column = _with_empty_nulls(column)
     is_cast = kind == "null" or kind.endswith("_view") or kind.startswith(_FIXED_SIZE)
     return column.cast(arrow.large_binary()) if is_cast else column
+
+
+def _with_empty_nulls(column: Any) -> Any:
+    """An Arrow array of views where those of nulls are empty.
+
+    They may hold anything, and pyarrow does not check them, but makes room for as many bytes as all views have together.
+    """
+    arrow = require("pyarrow", "Arrow")
+    first = column.offset % 8  # nulls are marked by bits
+    begin = column.offset - first
+    marks, views, *data = column.buffers()
+    texts = np.frombuffer(views, np.int64, 2 * (first + len(column)), 16 * begin).reshape(-1, 2).copy()
+    texts[first:][column.is_null().to_numpy(zero_copy_only=False)] = 0
+    buffers = [marks.slice(begin // 8), arrow.py_buffer(texts), *data]
+    return arrow.Array.from_buffers(column.type, len(column), buffers, column.null_count, first)
 
 
 # Of kinds of strings, those of bytes that are stored alike.
