@@ -730,9 +730,12 @@ def test_a_parquet_file_that_cannot_be_meant_is_told(assert_refused, tmp_path):
 @pytest.mark.parametrize("name", ["a.arrow", "a.ipc"])
 def test_an_arrow_file_that_cannot_be_meant_is_told(assert_refused, tmp_path, name):
     path = tmp_path / name
-    for data in b"", b"ARROW1", b"ARROW1\0\0" + bytes(100), b"FEA1" + bytes(100), b"not Arrow at all", b"\xff" * 50:
+    for data in b"ARROW1", b"ARROW1\0\0" + bytes(100), b"\xff" * 50:
         path.write_bytes(data)
         assert_refused(path, OSError, rf"{name}' cannot be read as Arrow IPC, or is broken: ")
+    for data in b"", b"FEA1" + bytes(100), b"not Arrow at all":
+        path.write_bytes(data)
+        assert_refused(path, OSError, rf"{name}' .*: it begins neither as an Arrow file nor as a stream")
     write_arrow(path, ["a"], "body")
     assert_refused(path, ValueError, rf"{name}' has no column 'text'; its columns are 'id', 'body', 'more'. Name")
     for field in "id", "more":
