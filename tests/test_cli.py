@@ -707,6 +707,7 @@ def test_help_names_all_commands(run):
         (["encode", "-", "-", "-t", "tok", "-o", "x.bin"], ["once"]),
         (["encode", "text.txt", "-", "-t", "tok", "-o", "x.bin", "--resume"], ["--resume needs files", "read once only"]),
         (["encode", "-t", "tok", "-o", "x.bin", "--resume"], ["--resume needs files", "read once only"]),
+        (["encode", "text.txt", "-t", "tok", "--resume"], ["--resume needs a file of ids", ".bin or .npy"]),
         (["encode", "text.txt", "-t", "nowhere"], ["nowhere"]),
         (["encode", "nofile", "-t", "tok"], ["nofile"]),
         (["encode", "nofile", "-t", "tok", "-o", "x.bin"], ["nofile"]),
@@ -773,7 +774,12 @@ def test_help_names_all_commands(run):
         (["count", "-", "text.txt", "-", "-t", "tok"], ["`-` can be given once"]),
         (["inspect", "--pattern", "gpt2", "--draw", "x.png"], ["--draw 'x.png' must end in .svg"]),
         (["inspect", "--pattern", "gpt2", "--draw", ""], ["--draw '' must end in .svg"]),
+        (["inspect", "tok", "--draw", "x.svg"], ["--draw needs --pattern"]),
         (["inspect", "tok", "--plot", ""], ["--plot '' must end in .png"]),
+        *(
+            (["inspect", "--pattern", "gpt2", *option], ["--verify, --dtype and --plot cannot be used with --pattern"])
+            for option in (["--verify"], ["--dtype", "uint16"], ["--plot", "x.png"])
+        ),
     ],
 )
 def test_a_wrong_command_line_is_told_in_one_line(run, folder, arguments, parts):
