@@ -517,6 +517,18 @@ def test_compare(run, small):
     assert bytes.fromhex(data["splits"][0]["hex"]) == found.splits[0].text
 
 
+def test_compare_where_nothing_differs(run, small):
+    done = run("compare", "tok", "tok", "--on", "text.txt")
+    n_tokens = inspection.text_figures(small, Path("text.txt")).n_tokens
+    *_, says, shared, differing = done.out.splitlines()
+    assert says == f"Both need {n_tokens:,} tokens."
+    assert shared == f"The vocabularies share {len(small) - len(small.special_tokens):,} tokens."
+    assert differing == "0.0 % of the text is split differently, in 0 stretches."
+    done = run("compare", "tok", "other", "--on", "empty.txt")
+    assert (done.code, done.err) == (0, "")
+    assert re.search(r"\n\nBoth need 0 tokens\.\nThe vocabularies share \d+ tokens\.\n$", done.out)
+
+
 def test_convert_there_and_back(run, tmp_path, small):
     done = run("convert", "tok", tmp_path / "gpt2", "--to", "gpt2")
     assert (done.code, done.err) == (0, "")
