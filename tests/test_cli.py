@@ -32,6 +32,7 @@ import nbbpe
 from nbbpe import cli, early, inspection
 from nbbpe.cli import tables
 from nbbpe.cli.signals import ending_signals
+from nbbpe.cli.training_options import read_mixture
 from nbbpe.system.excerpt import shown_token
 
 COMMANDS = [
@@ -155,6 +156,9 @@ def test_words_are_counted_once_and_trained_from(run, tmp_path):
     paths = [Path("text.txt")] * 2
     wanted = nbbpe.train(paths, 310, [texts.SPECIAL], pattern="cl100k", weights=[2, 9], min_word_count=12)
     assert nbbpe.load(tmp_path / "new").merges == wanted.merges
+    assert run("train", "text.txt", "--vocab-size", 300, "--min-word-count", "auto", "-o", tmp_path / "auto").code == 0
+    training = nbbpe.load(tmp_path / "auto").provenance["training"]
+    assert training == nbbpe.train(Path("text.txt"), 300, min_word_count="auto").provenance["training"]
     # As after `--counts *.parquet` without quotes.
     run("train", *given[:2], *given[3:], "--vocab-size", 310, "--min-word-count", 2, "-o", tmp_path / "unquoted")
     assert nbbpe.load(tmp_path / "unquoted").merges == wanted.merges
@@ -1294,6 +1298,14 @@ def test_a_mixture_is_a_file(run, tmp_path):
     done = run("extend", "tok", "--mixture", tmp_path / "mixture.json", "--vocab-size", 400, "-o", tmp_path / "more")
     assert done.code == 0
     assert len(nbbpe.load(tmp_path / "more")) == 400
+
+
+def test_urls_in_a_mixture_are_no_paths_from_its_folder(tmp_path):
+    sources = {"one": "https://host/a.txt", "two": ["memory://b*.txt", "c.txt"]}
+    (tmp_path / "mixture.json").write_text(json.dumps({"sources": sources, "parity": {"parallel": sources}}))
+    found = read_mixture(str(tmp_path / "mixture.json"))
+    wanted = {"one": "https://host/a.txt", "two": ["memory://b*.txt", tmp_path / "c.txt"]}
+    assert found.sources == found.parity.parallel == wanted
 
 
 def test_a_mixture_may_come_from_a_pipe(tmp_path):
