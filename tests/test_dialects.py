@@ -286,6 +286,11 @@ def test_letters_that_are_spelled_out_keep_what_is_around_them(pattern, spelled)
     assert of_fancy_regex(pattern) == spelled
 
 
+@pytest.mark.parametrize("letters", [*SAME_LETTERS, r"[\P{N}]", r"[\P{N}i]", r"\p{Nonsense}"])
+def test_letters_that_need_not_be_spelled_out_stay_as_they_are(letters):
+    assert of_fancy_regex(f"(?i){letters}") == f"(?i){letters}"
+
+
 @pytest.mark.parametrize("pattern", ["(?i:s.s)", "[-a]"])
 def test_what_means_the_same_stays_as_it_is(pattern):
     assert translated(pattern, "Oniguruma", "regex") == translated(pattern, "regex", "fancy-regex") == pattern
@@ -319,6 +324,8 @@ def test_letters_of_tiktoken_in_any_case_are_the_same(letters, around):
         r"a\N|b",
         r"[a&&b]|b",
         r"[a~~b]|b",
+        r"(?i)[\P{Lu}]|b",
+        r"(?i)[a\p{^Lu}]|b",
     ],
 )
 def test_patterns_of_tiktoken_that_mean_something_else_are_refused(pattern):
