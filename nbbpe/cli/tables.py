@@ -6,8 +6,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ..inspection import Comparison, Split, TextFigures, Token, VocabularyFigures
 from ..system.excerpt import percent, printable, shortened, shown_pattern, shown_token
 
@@ -16,9 +14,7 @@ _BAR = 30
 
 
 def table(rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> list[str]:
-    """Rows as aligned lines; columns are right-aligned except those in `left`."""
-    if not rows:
-        return []
+    """Rows (at least one) as aligned lines; columns are right-aligned except those in `left`."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:
@@ -162,8 +158,6 @@ def as_data(figures: Any) -> Any:
         return {str(key): as_data(value) for key, value in figures.items()}
     if isinstance(figures, (list, tuple)):
         return [as_data(item) for item in figures]
-    if isinstance(figures, np.integer):
-        return int(figures)
     return figures
 
 
