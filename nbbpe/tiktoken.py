@@ -199,7 +199,7 @@ class Encoding(Tokenizer):
         try:
             return super().decode_bytes(tokens, skip_special_tokens=skip_special_tokens)
         except ValueError:
-            plain = [int(operator.index(token)) for token in tokens]  # also of a bool, which is an integer to tiktoken
+            plain = [operator.index(token) for token in tokens]  # also of a bool, which is an integer to tiktoken
         try:
             return super().decode_bytes(plain, skip_special_tokens=skip_special_tokens)
         except ValueError as error:
