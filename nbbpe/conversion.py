@@ -8,7 +8,7 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
 
-from .formats import gpt2
+from .formats import gpt2, huggingface
 from .formats.recognise import read_model, recognised
 from .system.atomic_files import made_folder
 from .system.paths import Path
@@ -20,13 +20,13 @@ from .tokenizer import Tokenizer
 def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Tokenizer:
     """Read a tokenizer of any format that nbbpe knows.
 
-    source : a folder that `Tokenizer.save` wrote; Hugging Face's tokenizer.json, or a folder with it; a .tiktoken file of a
-        known encoding, or a folder with one; Mistral's tekken.json; GPT-2's vocab.json and merges.txt, as a folder or as a
-        pair of paths (with the pattern gpt2, and <|endoftext|> as a special token if the vocab has it; if other files of
-        transformers in the folder contradict that, only as a pair); a tokenizers.Tokenizer, a PreTrainedTokenizerFast, a
-        tiktoken.Encoding; a Tokenizer, which is returned as it is. If there is no such path: the name of one of tiktoken's
-        encodings, such as "cl100k_base", or of a model, such as "org/model", which tiktoken or huggingface_hub downloads if
-        it is installed
+    source : a folder that `Tokenizer.save` wrote; Hugging Face's tokenizer.json, or a folder with it (and with the tokens
+        that transformers finds in the files beside it); a .tiktoken file of a known encoding, or a folder with one;
+        Mistral's tekken.json; GPT-2's vocab.json and merges.txt, as a folder or as a pair of paths (with the pattern gpt2,
+        and <|endoftext|> as a special token if the vocab has it; if other files of transformers in the folder contradict
+        that, only as a pair); a tokenizers.Tokenizer, a PreTrainedTokenizerFast, a tiktoken.Encoding; a Tokenizer, which is
+        returned as it is. If there is no such path: the name of one of tiktoken's encodings, such as "cl100k_base", or of a
+        model, such as "org/model", which tiktoken or huggingface_hub downloads if it is installed
 
     check  : False to load a folder even if its files do not belong together, or if it was made with a version of `regex`
         that classes some characters differently; by default, these are errors
@@ -156,7 +156,9 @@ def read_tokenizer(
     if normalizer == "ignore" and found.kind != "huggingface":
         raise WrongArgument(f"{name!r} is not a tokenizer.json of Hugging Face, so it has no normalizer to ignore")
     if not special_tokens and pattern is None:
-        return Tokenizer.from_hf(found.sources[0], normalizer=normalizer) if normalizer == "ignore" else load(path)
+        if normalizer == "apply":
+            return load(path)
+        return Tokenizer._of(huggingface.read_model(found.sources[0], normalizer, found.beside))
     if found.kind == "gpt2":
         vocab_path, merges_path = found.sources
         return Tokenizer._of(gpt2.read_model(vocab_path, merges_path, special_tokens or None, pattern or "gpt2"))

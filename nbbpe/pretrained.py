@@ -6,7 +6,8 @@ import os
 from typing import Any
 
 from .formats import folder, to_huggingface
-from .formats.for_transformers import CONFIG, JSON, MAP, ROLES, new_config, saved_tokens, write_json
+from .formats.for_transformers import new_config, saved_tokens, write_json
+from .formats.transformers_names import CONFIG, JSON, MAP, ROLES
 from .model.model import Model
 from .system.atomic_files import made_folder, whole_file, write_text
 from .system.excerpt import shown

@@ -141,7 +141,9 @@ def test_names_of_models_are_found_by_huggingface_hub(small, monkeypatch, tmp_pa
             if file == "tekken.json" and name == "org/cached":
                 return str(tmp_path / "tokenizer.json")
             raise LocalEntryNotFoundError("no connection")
-        assert (name, file) == ("org/model", "tokenizer.json")
+        if not (tmp_path / file).exists():
+            raise EntryNotFoundError("404")
+        assert (name, file) in (("org/model", "tokenizer.json"), ("org/model", "tokenizer_config.json"))
         return str(tmp_path / file)
 
     def metadata(url):
@@ -154,6 +156,9 @@ def test_names_of_models_are_found_by_huggingface_hub(small, monkeypatch, tmp_pa
     monkeypatch.setattr(hub, "hf_hub_download", download)
     monkeypatch.setattr(hub, "get_hf_file_metadata", metadata)
     assert nbbpe.load("org/model") == small
+    (tmp_path / "tokenizer_config.json").write_text('{"pad_token": "<pad>"}')  # which transformers adds
+    assert nbbpe.load("org/model") == small.with_special_tokens(["<pad>"])
+    (tmp_path / "tokenizer_config.json").unlink()
     with pytest.raises(FileNotFoundError, match=r"'org/none' has none of tokenizer.json, tekken.json, vocab.json with"):
         nbbpe.load("org/none")
     with pytest.raises(FileNotFoundError, match=r"could not fetch .* \(Name or service not known\)\. Give the path"):

@@ -17,15 +17,11 @@ from ..model.model import Model
 from ..system.atomic_files import write_text
 from .json_text import read_json
 from .to_huggingface import added_token, content
+from .transformers_names import CONFIG, JSON, LISTS, ROLES
 
-JSON = "tokenizer.json"
-CONFIG = "tokenizer_config.json"
-MAP = "special_tokens_map.json"
-ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 NAMES = (JSON, CONFIG)
 _CLASSES = ("PreTrainedTokenizerFast", "NbbpeTokenizerFast")
 _OTHER_READERS = ("auto_map", "fast_tokenizer_files")  # a class whose code lies in the folder, a file for each version
-LISTS = ("additional_special_tokens", "extra_special_tokens")
 _NO_LIMIT = int(1e30)  # as transformers writes it
 
 

@@ -9,11 +9,10 @@ from typing import Any
 
 from ..system.excerpt import shown
 from ..system.paths import Path
-from .for_transformers import CONFIG, LISTS, MAP, ROLES
 from .json_text import read_json
+from .transformers_names import ADDED, CONFIG, LISTS, MAP, ROLES
 
 _CLASSES = ("GPT2Tokenizer", "GPT2TokenizerFast")
-_ADDED = "added_tokens.json"
 
 
 def check_plain_gpt2(vocab_path: Path, special: Container[str]) -> None:
@@ -24,7 +23,7 @@ def check_plain_gpt2(vocab_path: Path, special: Container[str]) -> None:
     The two files alone would be read with GPT-2's pattern and its special token, and give other ids than their owner's.
     """
     folder = os.path.dirname(os.fspath(vocab_path))
-    config, added, roles = (_object(os.path.join(folder, name)) for name in (CONFIG, _ADDED, MAP))
+    config, added, roles = (_object(os.path.join(folder, name)) for name in (CONFIG, ADDED, MAP))
     kind = config.get("tokenizer_class")
     others = [token for token in (*added, *_named(config), *_named(roles)) if token not in special]
     if isinstance(kind, str) and kind not in _CLASSES:

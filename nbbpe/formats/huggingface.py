@@ -45,14 +45,19 @@ Normalizer = Literal["apply", "ignore"]
 
 
 @paused_collector()
-def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "apply") -> Model:
-    """See Tokenizer.from_hf."""
+def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "apply", beside: bool = False) -> Model:
+    """See Tokenizer.from_hf.
+
+    beside : whether a file has the tokens, too, that transformers finds in the files beside it
+    """
     if is_tokenizer(path_or_tokenizer):
         name = "the tokenizer"
         document = parse_json(_backend(path_or_tokenizer).to_str(), name)
     else:
         document = read_json(path_or_tokenizer)
         name = os.fspath(path_or_tokenizer)
+        if beside:
+            return _model(document, name, normalizer, os.path.dirname(name) or os.curdir)
     return _model(document, name, normalizer)
 
 
@@ -61,7 +66,8 @@ def read_text(text: str, name: str) -> Model:
     return _model(parse_json(text, name), name, "apply")
 
 
-def _model(document: Any, name: str, normalizer: Normalizer) -> Model:
+def _model(document: Any, name: str, normalizer: Normalizer, folder: str | None = None) -> Model:
+    """The model of a document, and of what stands beside it in a folder if one is given; `name` is what errors call it."""
     check_one_of("normalizer", normalizer, ("apply", "ignore"))
     with naming(name):
         if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
@@ -80,7 +86,29 @@ def _model(document: Any, name: str, normalizer: Normalizer) -> Model:
                 f"has {first_few(list(entries)) or 'no entries'}" if isinstance(document, dict) else f"is {shown(document)}"
             )
             raise ValueError(f'must be a JSON object with a "model", as tokenizers writes it, and {found}{other}')
-        return _read_document(document, normalizer)
+        model = _read_document(document, normalizer)
+    return model if folder is None else _with_beside(model, document, name, normalizer, folder)
+
+
+def _with_beside(model: Model, document: dict[str, Any], name: str, normalizer: Normalizer, folder: str) -> Model:
+    """The model of a document, with the tokens that a folder has beside it."""
+    from .from_transformers import check_prefix_space, tokens_beside
+
+    check_prefix_space(folder, document.get("pre_tokenizer"))
+    own = document.get("added_tokens") or []
+    beside = {token["content"]: token for token in tokens_beside(folder, own)}
+    if not beside:
+        return model
+    names = list(beside)
+    tokens = [token | beside.pop(token["content"], {}) for token in own]
+    entries = document["model"]["vocab"]
+    following = max([len(entries), *(token["id"] + 1 for token in own)])
+    for content, token in beside.items():
+        token_id = entries.get(content, following)
+        following = max(following, token_id + 1)
+        tokens.append({**token, "id": token_id})
+    with naming(name), naming(f"with the tokens that files beside it add or change ({first_few(names)})"):
+        return _read_document({**document, "added_tokens": tokens}, normalizer)
 
 
 def is_tokenizer(value: object) -> bool:

@@ -11,11 +11,15 @@ import re
 from typing import Any
 
 from .tiktoken_package import tiktoken_package
+from .transformers_names import ADDED, CONFIG, MAP
 
 _ORG_MODEL = re.compile(r"[\w.-]+/[\w.-]+")
 # The files of a model's repository that are a tokenizer; the first one that exists is used. The last two are ranks, or
 # sentencepiece, which its error then says.
 _FILES = [["tokenizer.json"], ["tekken.json"], ["vocab.json", "merges.txt"], ["tokenizer.model"], ["tiktoken.model"]]
+# Beside which transformers saves other files, of which a repository need not have any.
+_WITH_OTHERS = _FILES[0], _FILES[2]
+_BESIDE = CONFIG, MAP, ADDED
 _ENCODINGS = ("gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony")
 
 
@@ -75,6 +79,8 @@ def _of_hub(name: str) -> Any:
         offline = problem is not None
         try:
             paths = tuple(huggingface_hub.hf_hub_download(name, file, local_files_only=offline) for file in files)
+            for file in _BESIDE if files in _WITH_OTHERS else ():
+                _fetch_if_there(huggingface_hub, name, file, offline)
         except LocalEntryNotFoundError as error:  # no network, and not in the cache
             problem = problem or error
             continue
@@ -90,6 +96,17 @@ def _of_hub(name: str) -> Any:
         f"{name!r} is not a file here, and huggingface_hub could not fetch the model of this name "
         f"({_reason(problem)}). Give the path of the model's tokenizer.json"
     ) from None
+
+
+def _fetch_if_there(hub: Any, name: str, file: str, offline: bool) -> None:
+    """Have a file of a model in the cache, if its repository has it; offline, if it is there already."""
+    try:
+        hub.hf_hub_download(name, file, local_files_only=offline)
+    except hub.errors.LocalEntryNotFoundError:
+        if not offline:
+            raise
+    except hub.errors.EntryNotFoundError:
+        pass
 
 
 def _not_reached(hub: Any, name: str) -> Exception | None:

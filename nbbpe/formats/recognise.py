@@ -36,10 +36,14 @@ _OTHERS = (
 
 
 class Recognised(NamedTuple):
-    """A format, and the arguments of its reader."""
+    """A format, and the arguments of its reader.
+
+    beside : whether a folder is meant, in which other files of transformers count, and not these files alone
+    """
 
     kind: Kind
     sources: tuple[Any, ...]
+    beside: bool = False
 
 
 def read_model(source: object, check: bool = True) -> Model:
@@ -47,13 +51,13 @@ def read_model(source: object, check: bool = True) -> Model:
     found = recognised(source)
     readers: dict[Kind, Callable[..., Model]] = {
         "nbbpe": functools.partial(folder.read_model, check=check),
-        "huggingface": huggingface.read_model,
+        "huggingface": functools.partial(huggingface.read_model, beside=found.beside),
         "tiktoken": tiktoken.read_model,
         "tekken": tekken.read_model,
         "gpt2": gpt2.read_model,
     }
     model = readers[found.kind](*found.sources)
-    if found.kind == "gpt2" and isinstance(source, (str, os.PathLike)):  # who names both files means them
+    if found.kind == "gpt2" and found.beside:
         check_plain_gpt2(found.sources[0], model.special)
     return model
 
@@ -81,7 +85,7 @@ def recognised(source: object) -> Recognised:
     if not os.path.exists(source):
         known = found_by_name(source) if isinstance(source, str) else None
         if known is not None:
-            return recognised(known)
+            return recognised(known)._replace(beside=not tiktoken.is_encoding(known))
         name = os.fspath(source)
         # It is not loaded: tiktoken knows models by how their names begin, and a folder of such a name may be missing.
         encoding = encoding_of_model(source) if isinstance(source, str) else None
@@ -102,7 +106,7 @@ def _in_folder(path: Path) -> Recognised:
     if "nbbpe.json" in names:
         return Recognised("nbbpe", (folder,))
     if "tokenizer.json" in names:
-        return Recognised("huggingface", (os.path.join(folder, "tokenizer.json"),))
+        return Recognised("huggingface", (os.path.join(folder, "tokenizer.json"),), beside=True)
     tekken_names = [name for name in names if _like_tekken(name)]
     if len(tekken_names) == 1:
         return Recognised("tekken", (os.path.join(folder, tekken_names[0]),))
@@ -111,7 +115,7 @@ def _in_folder(path: Path) -> Recognised:
         return Recognised("tiktoken", (os.path.join(folder, ranks[0]),))
     for pair in _PAIRS:
         if set(pair) <= set(names):
-            return Recognised("gpt2", tuple(os.path.join(folder, name) for name in pair))
+            return Recognised("gpt2", tuple(os.path.join(folder, name) for name in pair), beside=True)
     for name in "tokenizer.model", "tiktoken.model":  # ranks, as Llama 3's, or sentencepiece, which its error then says
         if name in names:
             return _file(os.path.join(folder, name))
@@ -141,7 +145,8 @@ def _file(path: Path) -> Recognised:
             # A prefix ("gpt2-vocab.json") is in both names.
             stem = name.removesuffix(vocab).removesuffix(merges)
             if os.path.exists(stem + vocab) and os.path.exists(stem + merges):
-                return Recognised("gpt2", (stem + vocab, stem + merges))
+                # Who names one of the two means what it is a part of; who names both means no more than them.
+                return Recognised("gpt2", (stem + vocab, stem + merges), beside=True)
             missing = stem + (merges if name.endswith(vocab) else vocab)
             raise FileNotFoundError(
                 f"{name!r} is one of GPT-2's two files, and {missing!r} is not there; give both to nbbpe.load as a pair"

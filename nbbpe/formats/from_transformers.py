@@ -1,0 +1,114 @@
+"""The tokens that a folder of transformers has beside its tokenizer.json.
+
+transformers gives those of tokenizer_config.json that the tokenizer.json lacks the next ids. If the config has no
+added_tokens_decoder, as those of older versions, special_tokens_map.json and added_tokens.json count, too. Nothing else in
+these files changes ids here: neither the class, nor `add_bos_token`, which transformers 5 ignores beside a tokenizer.json.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..system.excerpt import naming, shown
+from .json_text import read_json
+from .to_huggingface import TOKEN_FLAGS
+from .transformers_names import ADDED, CONFIG, LISTS, MAP, ROLES
+
+
+def tokens_beside(folder: str, own: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The added tokens of a folder that its tokenizer.json lacks, or has with other flags, in transformers' order.
+
+    own : the added tokens of the tokenizer.json
+
+    Raises ValueError that names a file which is broken, or which versions of transformers take differently.
+    """
+    config = _read(folder, CONFIG)
+    known = {token["content"]: _token(token, False) for token in own}
+    is_listed = "added_tokens_decoder" in config
+    with naming(os.path.join(folder, CONFIG)):
+        named = list(_named(config))
+        listed = _by_id(config["added_tokens_decoder"]) if is_listed else {}
+    if not is_listed:
+        roles = _read(folder, MAP)
+        with naming(os.path.join(folder, MAP)):
+            named = list(_named(config | roles))
+        special = {token["content"] for _, token in named}
+        with naming(os.path.join(folder, ADDED)):
+            for text, token_id in _read(folder, ADDED).items():
+                if type(token_id) is not int:
+                    raise ValueError(f"the id of {shown(text)} must be an integer, and is {shown(token_id)}")
+                listed[token_id] = _token({"content": text}, text in special)
+        listed |= {token["id"]: known[token["content"]] for token in own}
+    by_name = {token["content"]: token for token in listed.values()}
+    added = {token["content"]: token for _, token in sorted(listed.items()) if known.get(token["content"]) != token}
+    for has_role, token in named:
+        text = token["content"]
+        if text not in known and text not in added:
+            added[text] = by_name.get(text, token) | {"special": True}
+        elif has_role and (text in added or not is_listed):
+            token = added.get(text, known.get(text, token))
+            if not token["special"]:
+                added[text] = token | {"special": True}
+    for key, value in config.items():
+        if key.endswith("_token") and key not in ROLES and isinstance(value, str) and value not in {*known, *added}:
+            raise ValueError(
+                f"{os.path.join(folder, CONFIG)}: {key} is {shown(value)}, which is no token elsewhere in the folder, and "
+                "versions of transformers differ in whether it becomes one. Remove it, or give the path of tokenizer.json"
+            )
+    added.pop("", None)
+    return list(added.values())
+
+
+def check_prefix_space(folder: str, pre_tokenizer: object) -> None:
+    """Raise ValueError if a config contradicts the tokenizer.json on the space in front of texts.
+
+    transformers 4 then does what the config says, and 5 mostly what the tokenizer.json says. Neither
+    changes a Sequence.
+    """
+    said = _read(folder, CONFIG).get("add_prefix_space")
+    has = pre_tokenizer.get("add_prefix_space") if isinstance(pre_tokenizer, dict) else None
+    if isinstance(said, bool) and isinstance(has, bool) and said != has:
+        raise ValueError(
+            f"{os.path.join(folder, CONFIG)}: add_prefix_space is {said}, and in tokenizer.json it is {has}; versions of "
+            "transformers differ in which of them counts. Make the two alike, or give the path of tokenizer.json"
+        )
+
+
+def _read(folder: str, name: str) -> dict[str, Any]:
+    """The object that a file of the folder has; an empty one if there is no such file."""
+    path = os.path.join(folder, name)
+    if not os.path.lexists(path):
+        return {}
+    found = read_json(path)
+    if not isinstance(found, dict):
+        raise ValueError(f"{path}: must be an object, and is {shown(found)}")
+    return found
+
+
+def _by_id(entries: object) -> dict[int, dict[str, Any]]:
+    if not isinstance(entries, dict) or not all(key.isascii() and key.isdecimal() and len(key) < 20 for key in entries):
+        raise ValueError(f"added_tokens_decoder must be an object from ids to tokens, and is {shown(entries)}")
+    return {int(key): _token(entry, False) for key, entry in entries.items()}
+
+
+def _named(config: Mapping[str, Any]) -> Iterator[tuple[bool, dict[str, Any]]]:
+    """The special tokens that a config names, in transformers' order, and whether each is named by a role."""
+    extra: object = next((config[name] for name in reversed(LISTS) if config.get(name)), None)
+    others = extra.values() if isinstance(extra, dict) else extra if isinstance(extra, list) else []
+    for has_role, value in [*((True, config.get(role)) for role in ROLES), *((False, value) for value in others)]:
+        if value is not None:
+            yield has_role, _token({"content": value} if isinstance(value, str) else value, True)
+
+
+def _token(entry: object, is_special: bool) -> dict[str, Any]:
+    """An added token with all its flags.
+
+    is_special : whether one without flags is special
+    """
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("content"), str):
+        raise ValueError(f"a token must be a string, or an object with a content, and is {shown(entry)}")
+    special = bool(entry.get("special", is_special))
+    flags = {flag: bool(entry.get(flag, flag == "normalized" and not special)) for flag in TOKEN_FLAGS}
+    return {"content": entry["content"], **flags, "special": special}

@@ -1,0 +1,111 @@
+"""The files that transformers saves beside a tokenizer.json: a folder gives the ids of transformers, or is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import texts
+
+import nbbpe
+from nbbpe.conversion import read_tokenizer
+
+END = texts.SPECIAL
+TEXT = f"the <a> <b>  <mask> {END}  x[PAD]y"
+
+
+def described(content: str, **flags: bool) -> dict[str, Any]:
+    """A token as an added_tokens_decoder has it."""
+    names = "lstrip", "rstrip", "normalized", "single_word"
+    return {"content": content, **dict.fromkeys(names, False), "special": True, **flags}
+
+
+LISTED = {"270": described("<b>"), "266": described("<a>", special=False), "265": described(END, lstrip=True)}
+FOLDERS = {
+    "nothing": {},
+    "a role": {"tokenizer_config.json": {"pad_token": "[PAD]"}},
+    "roles in their order": {"tokenizer_config.json": {"pad_token": "[PAD]", "bos_token": "<b>"}},
+    "others": {"tokenizer_config.json": {"additional_special_tokens": ["<b>", "<a>"], "eos_token": END}},
+    "others with names": {"tokenizer_config.json": {"extra_special_tokens": {"image_token": "<b>"}, "eos_token": "<a>"}},
+    "listed by id": {"tokenizer_config.json": {"added_tokens_decoder": LISTED, "pad_token": "[PAD]"}},
+    "older tokens": {"added_tokens.json": {"<a>": 267, "<b>": 266}},
+    "older roles": {
+        "tokenizer_config.json": {"mask_token": "<b>"},
+        "special_tokens_map.json": {"mask_token": described("<mask>", lstrip=True), "pad_token": "[PAD]"},
+        "added_tokens.json": {"[PAD]": 266},
+    },
+    "older files that do not count": {
+        "tokenizer_config.json": {"added_tokens_decoder": {}},
+        "special_tokens_map.json": {"pad_token": "[PAD]"},
+        "added_tokens.json": {"<a>": 266},
+    },
+    "an empty token": {"tokenizer_config.json": {"pad_token": "", "eos_token": "<a>"}},
+    "what changes no ids": {"tokenizer_config.json": {"add_bos_token": True, "bos_token": END, "model_max_length": 5}},
+}
+
+
+@pytest.fixture(scope="module")
+def small() -> nbbpe.Tokenizer:
+    made = nbbpe.train(documents=["the cat sat on the mat <a> <b> x <mask> y"] * 3, vocab_size=266, special_tokens=[END])
+    assert made.special_tokens == {END: 265}
+    return made
+
+
+def write(folder: Path, small: nbbpe.Tokenizer, files: dict[str, Any]) -> None:
+    small.to_hf(folder / "tokenizer.json")
+    for name, content in {"tokenizer_config.json": {}, **files}.items():
+        content = {"tokenizer_class": "PreTrainedTokenizerFast", **content} if name == "tokenizer_config.json" else content
+        (folder / name).write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_folder_has_the_tokens_that_transformers_adds(small, tmp_path, name):
+    transformers = pytest.importorskip("transformers", reason="needs transformers")
+    write(tmp_path, small, FOLDERS[name])
+    theirs = transformers.AutoTokenizer.from_pretrained(str(tmp_path))
+    tokenizer = nbbpe.load(tmp_path)
+    assert tokenizer.special_tokens == theirs.get_added_vocab()
+    assert tokenizer.encode(TEXT, add_special_tokens=True) == theirs(TEXT)["input_ids"]
+    for text in tokenizer.special_tokens:
+        one = tokenizer.encode(f"x{text}y")
+        assert tokenizer.decode(one, skip_special_tokens=True) == theirs.decode(one, skip_special_tokens=True)
+    assert nbbpe.load(theirs).encode(TEXT) == tokenizer.encode(TEXT)
+    assert nbbpe.load(tmp_path / "tokenizer.json") == small  # who names the file means it alone
+    assert read_tokenizer(tmp_path, normalizer="ignore") == tokenizer
+
+
+def test_a_role_gets_the_next_id(small, tmp_path):
+    write(tmp_path, small, FOLDERS["a role"])
+    assert nbbpe.load(tmp_path).special_tokens == {END: 265, "[PAD]": 266}
+    assert nbbpe.load(tmp_path).encode("x[PAD]") == [120, 266]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"tokenizer_config.json": {"image_token": "<a>"}}, "_config.json: image_token is '<a>', which is no token elsewh"),
+        ({"tokenizer_config.json": {"add_prefix_space": True}}, "_config.json: add_prefix_space is True, and in tokenizer"),
+        ({"tokenizer_config.json": {"pad_token": "the"}}, r"\('the'\): model.merges\[\d\] .* b'the' is an added token"),
+        ({"tokenizer_config.json": {"pad_token": "!"}}, r"files beside it add or change \('!'\): model: .* as '!' is"),
+        ({"tokenizer_config.json": {"pad_token": 5}}, "_config.json: a token must be a string, or an object with a conte"),
+        ({"tokenizer_config.json": {"added_tokens_decoder": {"a": END}}}, "_config.json: added_tokens_decoder must be an"),
+        ({"tokenizer_config.json": {"added_tokens_decoder": []}}, "_config.json: added_tokens_decoder must be an object"),
+        ({"special_tokens_map.json": {"pad_token": {}}}, "special_tokens_map.json: a token must be a string, or an objec"),
+        ({"special_tokens_map.json": []}, r"special_tokens_map.json: must be an object, and is \[\]"),
+        ({"added_tokens.json": {"<a>": "266"}}, "added_tokens.json: the id of '<a>' must be an integer, and is '266'"),
+    ],
+)
+def test_what_transformers_alone_can_follow_is_refused_by_name(small, tmp_path, files, message):
+    write(tmp_path, small, files)
+    with pytest.raises(ValueError, match=message):
+        nbbpe.load(tmp_path)
+    assert nbbpe.load(tmp_path / "tokenizer.json") == small
+
+
+def test_a_broken_config_is_named(small, tmp_path):
+    write(tmp_path, small, {})
+    (tmp_path / "tokenizer_config.json").write_text('{"pad_token": ')
+    with pytest.raises(ValueError, match=r"tokenizer_config\.json, line 1: not valid JSON"):
+        nbbpe.load(tmp_path)
