@@ -332,7 +332,7 @@ def test_a_vocabulary_with_ends_of_words_is_refused(tmp_path):
             (pickle.dumps({"a": 1}, protocol), r"x\.model' is a pickle, .* give nbbpe\.load the object")
             for protocol in range(2, 6)
         ),
-        (b"minbpe v1\n", "is neither JSON nor a file of ranks; a tokenizer is"),
+        (b"minbp v1\n", "is neither JSON nor a file of ranks; a tokenizer is"),
         (b"", "is neither JSON nor a file of ranks"),
     ],
 )

@@ -10,17 +10,17 @@ from typing import Any, Literal, NamedTuple
 
 from ..model.model import Model
 from ..system.paths import Path, check_tokenizer_file
-from . import folder, gpt2, huggingface, tekken, tiktoken
+from . import folder, gpt2, huggingface, minbpe, tekken, tiktoken
 from .gpt2_settings import check_plain_gpt2
 from .json_text import LFS_POINTER, lfs_problem
 from .known_names import encoding_of_model, found_by_name
 
-Kind = Literal["nbbpe", "huggingface", "tiktoken", "tekken", "gpt2"]
+Kind = Literal["nbbpe", "huggingface", "tiktoken", "tekken", "gpt2", "minbpe"]
 
 _KNOWN_PATHS = (
     "a folder that Tokenizer.save wrote (nbbpe.json), Hugging Face's tokenizer.json, a .tiktoken file, Mistral's "
-    "tekken.json, GPT-2's vocab.json with merges.txt beside it, a folder with one of these, the name of an encoding of "
-    "tiktoken's (cl100k_base) or of a model (org/model)"
+    "tekken.json, GPT-2's vocab.json with merges.txt beside it, a folder with one of these, minbpe's .model, the name of "
+    "an encoding of tiktoken's (cl100k_base) or of a model (org/model)"
 )
 _KNOWN = (
     f"{_KNOWN_PATHS}; vocab.json and merges.txt as a pair of paths, or an object of tokenizers, transformers or tiktoken"
@@ -55,6 +55,7 @@ def read_model(source: object, check: bool = True) -> Model:
         "tiktoken": tiktoken.read_model,
         "tekken": tekken.read_model,
         "gpt2": gpt2.read_model,
+        "minbpe": minbpe.read_model,
     }
     model = readers[found.kind](*found.sources)
     if found.kind == "gpt2" and found.beside:
@@ -136,6 +137,8 @@ def _file(path: Path) -> Recognised:
         raise ValueError(lfs_problem(name))
     if name.endswith(".tiktoken") or _RANK_LINE.match(start):
         return Recognised("tiktoken", (name,))
+    if start.startswith(minbpe.FIRST_WORD):
+        return Recognised("minbpe", (name,))
     # Our vocab.json and merges.txt do not hold everything: alone they would be another tokenizer.
     own_names = "nbbpe.json", "vocab.json", "merges.txt"
     if os.path.basename(name) in own_names and os.path.isfile(os.path.join(os.path.dirname(name), "nbbpe.json")):

@@ -1,0 +1,88 @@
+"""minbpe's .model, a text file: a version, the split pattern, the special tokens, and the merges as pairs of ids.
+
+minbpe v1
+'(?i:[sdmt]|ll|ve|re)|...           the regex, in the syntax of the `regex` package; empty for none (BasicTokenizer)
+1                                   how many special tokens follow, one on each line with its id
+<|endoftext|> 512
+101 32                              the merges; the first one makes id 256
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..model.model import Model
+from ..model.vocab_checks import Merge
+from ..system.excerpt import naming, shown
+from ..system.paths import Path
+from ..text.pattern import Pattern, n_groups, regex_pattern
+
+FIRST_WORD = b"minbpe v"
+_MOST_BYTES = 1 << 28  # of all tokens: forty lines could make one of a terabyte
+
+
+def read_model(path: Path) -> Model:
+    """Read a .model of minbpe: the ids are those of its tokenizers, with all special tokens allowed.
+
+    Raises OSError, or ValueError that names the file, and the line that is broken or that nbbpe cannot follow.
+    """
+    name = os.fspath(path)
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = list(map(str.strip, file))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name}: not valid UTF-8 (byte {error.start})") from None
+    with naming(name):
+        if lines[0] != "minbpe v1":
+            raise ValueError(f"is {shown(lines[0])}, and nbbpe reads 'minbpe v1'")
+        n_special = _numbers(lines, 2, 1)[0]
+        special = _special_tokens(lines, n_special)
+        vocab = {byte: bytes([byte]) for byte in range(256)}
+        merges: list[Merge] = []
+        n_bytes = 0
+        for number in range(3 + n_special, len(lines)):
+            left, right = _numbers(lines, number, 2)
+            if not (left in vocab and right in vocab):
+                raise ValueError(f"line {number + 1}: {shown(lines[number])} are not two ids of tokens before")
+            n_bytes += len(vocab[left]) + len(vocab[right])
+            if n_bytes > _MOST_BYTES:
+                raise ValueError(f"line {number + 1}: the tokens up to here have more than {_MOST_BYTES:,} bytes")
+            vocab[256 + len(merges)] = vocab[left] + vocab[right]
+            merges.append((vocab[left], vocab[right]))
+        if len(set(vocab.values())) < len(vocab):
+            raise ValueError("two of its tokens have equal bytes, so that merges by bytes cannot tell them apart")
+        return Model.checked(vocab, merges, special, _pattern(lines[1]))
+
+
+def _pattern(regex: str) -> Pattern | None:
+    if not regex:
+        return None
+    pattern = regex_pattern(regex)
+    if n_groups(regex):
+        raise ValueError(f"line 2: the pattern {shown(regex)} has groups, and minbpe takes their text for that of a match")
+    if not pattern.takes_all:
+        raise ValueError(f"line 2: the pattern {shown(regex)} does not match all text, and minbpe drops the rest")
+    return pattern
+
+
+def _numbers(lines: list[str], number: int, n: int) -> list[int]:
+    """The `n` numbers in a line."""
+    words = lines[number].split() if number < len(lines) else []
+    if len(words) != n or not all(word.isascii() and word.isdecimal() and len(word) < 10 for word in words):
+        raise ValueError(f"line {number + 1} must have {n} numbers, and is {shown(' '.join(words))}")
+    return list(map(int, words))
+
+
+def _special_tokens(lines: list[str], n: int) -> dict[str, int]:
+    special: dict[str, int] = {}
+    for number in range(3, 3 + n):
+        words = lines[number].split() if number < len(lines) else []
+        if len(words) != 2:
+            raise ValueError(f"line {number + 1} must have a special token and its id, and is {shown(' '.join(words))}")
+        token = words[0]
+        # It takes the first that matches, and nbbpe the longest.
+        hidden_by = next((other for other in special if token.startswith(other)), None)
+        if hidden_by is not None:
+            raise ValueError(f"line {number + 1}: minbpe never finds {shown(token)}, as {shown(hidden_by)} comes before it")
+        special[token] = _numbers([words[1]], 0, 1)[0]
+    return special
