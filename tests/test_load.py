@@ -332,6 +332,8 @@ def test_a_vocabulary_with_ends_of_words_is_refused(tmp_path):
             (pickle.dumps({"a": 1}, protocol), r"x\.model' is a pickle, .* give nbbpe\.load the object")
             for protocol in range(2, 6)
         ),
+        (b"1 '\\x00' 1\n2 '\\x01' 1\n", r"x\.model' is a vocabulary of RWKV, .* merges nothing, so it is not BPE; a token"),
+        (b"GGUF\x03\0\0\0", r"is a model in GGUF: give the tokenizer\.json of the model"),
         (b"minbp v1\n", "is neither JSON nor a file of ranks; a tokenizer is"),
         (b"", "is neither JSON nor a file of ranks"),
     ],

@@ -31,6 +31,11 @@ _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+=* \d+\r?\n")
 # What is often taken for a tokenizer of ours, by how it begins.
 _OTHERS = (
     (re.compile(rb"\n.\n.<", re.DOTALL), "is a model of sentencepiece, whose vocabulary is not one of bytes"),
+    (
+        re.compile(rb"\d+ b?['\"].*['\"] \d+\r?\n"),
+        "is a vocabulary of RWKV, whose tokenizer takes the longest token that fits and merges nothing, so it is not BPE",
+    ),
+    (re.compile(rb"GGUF"), "is a model in GGUF: give the tokenizer.json of the model that it was made from"),
     (re.compile(rb"\x80[\x02-\x05]"), "is a pickle, which can run any code: if you trust it, give nbbpe.load the object"),
 )
 
