@@ -655,6 +655,19 @@ def test_extend_saves_a_larger_tokenizer(run, folder):
     assert_one_line_error(refused, 2, "--vocab-size 300 is below the 400", "Tokenizer.truncate and prune, in Python")
 
 
+def test_extend_by_seeds_needs_no_text(run, folder):
+    command = ["extend", "tok", "--seed-token", " photosynthesis", "--seed-token", "zzz", "-o", "larger"]
+    start = nbbpe.load(folder / "tok")
+    rules = nbbpe.TokenRules(seeds=[" photosynthesis", "zzz"])
+    expected = start.extend(documents=[], rules=rules)
+    assert json.loads(run(*command, "--json").out)["n_new"] == len(expected) - len(start) > 0
+    assert nbbpe.load(folder / "larger") == expected
+    without_texts = "give the texts to learn from, or --mixture; not both (or --seed-token alone)"
+    assert_one_line_error(run(*command, "--vocab-size", 500), 2, without_texts)
+    assert_one_line_error(run("extend", "tok", "-o", "larger"), 2, without_texts)
+    assert_one_line_error(run("extend", "tok", "text.txt", "-o", "larger"), 2, "--vocab-size is missing")
+
+
 def test_warmup_says_where_kernels_are(run):
     data = json.loads(run("warmup", "--json").out)
     assert data["n_compiled"] == 0 or data["folders"]

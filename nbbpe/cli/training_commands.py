@@ -234,11 +234,17 @@ def count_words(
 @command(
     "nbbpe extend tokenizer german.txt --vocab-size 40000 -o larger",
     "nbbpe extend cl100k_base.tiktoken 'a/*.jsonl' --vocab-size 110000 -o larger",
+    "nbbpe extend tokenizer --seed-token ' photosynthesis' -o larger",
 )
 @click.argument("tokenizer")
 @click.argument("inputs", nargs=-1)
 @mixture_option
-@click.option("--vocab-size", type=int, required=True, metavar="N", help="Number of all ids, including those of TOKENIZER.")
+@click.option(
+    "--vocab-size",
+    type=int,
+    metavar="N",
+    help="Number of all ids, including those of TOKENIZER. Not with seeds alone.",
+)
 @click.option(
     "-o",
     "--output",
@@ -264,26 +270,35 @@ def extend(
     tokenizer: str,
     inputs: Sequence[str],
     mixture: str | None,
-    vocab_size: int,
+    vocab_size: int | None,
     target: str,
     patterns: Sequence[str],
+    rules: TokenRules | None,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Learn more tokens for TOKENIZER from the texts INPUTS, or from a mixture of sources, and save the result.
 
-    All ids stay, and new tokens get the next ones. INPUTS are given as for `nbbpe train`.
+    All ids stay, and new tokens get the next ones. INPUTS are given as for `nbbpe train`. With --seed-token, and no
+    INPUTS, --mixture or --vocab-size, the seeds are all that is added.
     """
     _check_folder(target)
-    if bool(inputs) == (mixture is not None):
-        raise click.UsageError("give the texts to learn from, or --mixture; not both")
+    has_texts = bool(inputs) or mixture is not None
+    # With a size, texts were meant: a variable of the shell may be empty.
+    seeds_alone = not has_texts and vocab_size is None and rules is not None and bool(rules.seeds)
+    if not seeds_alone and (not has_texts or (inputs and mixture is not None)):
+        raise click.UsageError("give the texts to learn from, or --mixture; not both (or --seed-token alone)")
+    if vocab_size is None and has_texts:
+        raise click.UsageError("--vocab-size is missing")
     start = read_with_pattern(tokenizer, patterns)
     with as_usage():
         mixed = None if mixture is None else read_mixture(mixture)
-        check_size(start.vocab_size, vocab_size)
+        if vocab_size is not None:
+            check_size(start.vocab_size, vocab_size)
     with scratch_for(target), as_paths(inputs) as paths:
         began = time.perf_counter()
-        larger = start.extend(mixed or paths, vocab_size, **options)
+        documents: list[str] | None = [] if seeds_alone else None
+        larger = start.extend(mixed or paths or None, vocab_size, documents=documents, rules=rules, **options)
         seconds = time.perf_counter() - began
         larger.save(target)
     n_new = len(larger) - len(start)
