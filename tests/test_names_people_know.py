@@ -536,6 +536,12 @@ def test_a_name_of_another_library_says_what_it_is_called_here(small):
     assert raised.value.name == "encod"  # by which Python suggests a name
 
 
+def test_a_call_as_in_transformers_says_what_to_use(small):
+    for texts_given, options in ("a", {}), (["a", "b"], {"padding": True, "return_tensors": "pt"}):
+        with pytest.raises(TypeError, match=r"a Tokenizer cannot be called: use encode\(text\), .*NbbpeTokenizerFast"):
+            small(texts_given, **options)
+
+
 def test_a_tokenizer_has_no_getattr_which_would_slow_down_all_calls():
     """Python looks up the names of such an object in more time."""
     assert not any("__getattr__" in vars(each) for each in nbbpe.Tokenizer.__mro__)
