@@ -36,7 +36,10 @@ EXAMPLES = {
     r"(?<=\w)'s|\w+|\s+|[^\w\s]": (["it's", "'s", " 's it", "a's's"], []),
     r"\b\w+\b|\W": (["two words", ""], []),
     r"(?m)^#+|\w+|[#\n]": (["##", "#\n##a\n#", "a##"], []),
-    r"\d{1,3}(?=(?:\d{3})*\b)|\D": (["two words", "--"], ["1", "a12"]),
+    # A look-ahead that the next character, or the end, settles.
+    r"\d{1,3}(?=(?:\d{3})*\b)|\D": (["two words", "--", "1", "a1 2"], ["12", "a12"]),
+    r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+| ": (["The Cat", "a", "X"], ["HTTP", "a Word inHTTPServer"]),
+    r"a(?!b+c)|b(?!)|[bc]": (["aa", "ac", "a", "bb"], ["ab", "abb"]),
     r"(?!--)-\w+|[^-]+|-": (["a", "two words"], ["-a", "x-y", "--"]),
     r"(?>ab|a)c|(?>x)|.": (["b", "cx"], ["ab", "ca"]),
     r"\w+(?:'\w+)*+|\W": (["two words", "a "], ["it's", "a'"]),

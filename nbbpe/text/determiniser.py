@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..kernels.pieces.pattern_tables import MATCH_ENDS, NO_MATCH, UNDECIDED
 from .code_points import N_CODE_POINTS, Edges, Partition, membership
 from .pattern_parser import Node, Unsupported
-from .places import AHEAD, BEHIND, END, FORK, SET, UNKNOWN, Places
+from .places import AHEAD, BEHIND, END, FORK, LONG_AHEAD, SET, UNKNOWN, Places
 
 MOST_STATES = 2_000  # before equal ones are merged
 
@@ -172,6 +172,11 @@ class _Determiniser:
                 continue
             if kind == AHEAD:
                 holds = self._in_set[what >> 1][symbol] or bool(what & 1 and symbol in (self._end, self._piece_end))
+            elif kind == LONG_AHEAD:
+                holds = self._is_ahead((before, following[:1]), symbol)
+                if what and holds is not None:
+                    holds = not holds
+                following = following[1:]
             elif kind == BEHIND:
                 holds = self._is_before(what, before)
             elif kind == END:
@@ -190,6 +195,13 @@ class _Determiniser:
                     raise Unsupported(self._syntax[place])
                 return UNDECIDED, _DEAD
         return tell, self._behind(symbol, tuple(found))
+
+    def _is_ahead(self, state: State, symbol: int) -> bool | None:
+        """Whether a look-ahead whose places are a state matches from a symbol on; None if that depends on what follows."""
+        tell, following = self._step(state, symbol)
+        if tell == NO_MATCH:
+            return False if following == _DEAD else None
+        return True if tell == MATCH_ENDS else None
 
     def _behind(self, symbol: int, places: tuple[int, ...]) -> State:
         """The state behind a symbol."""

@@ -1,8 +1,9 @@
 """An automaton of what can be decided of a regex that has none.
 
-Look-ahead at more than one character, an atomic group: where a run comes to one of these, and may go on by the next
-character, it is *undecided*. A text in which no run is undecided is split as `regex` splits it; any other is left to
-`regex`. In most patterns these are few: the numbers of a text, for `\\d{1,3}(?=(?:\\d{3})*\\b)|\\p{L}+|...`.
+An atomic group, look-ahead at more than one character that the next one does not settle: where a run comes to one of these,
+and may go on by the next character, it is *undecided*. A text in which no run is undecided is split as `regex` splits it;
+any other is left to `regex`. In most patterns these are few: for `\\d{1,3}(?=(?:\\d{3})*\\b)|\\p{L}+|...`, those with a
+number of two digits or more.
 
 A text is a piece here, or a part of one that other regexes have made. What is before a match is known in it, so look-behind
 at one character is decided: a run starts in a state of its own after each class of characters.

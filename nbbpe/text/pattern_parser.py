@@ -96,9 +96,10 @@ class LookBehind:
 
 @dataclass(frozen=True)
 class LongLookAhead:
-    """Whether a part matches from here on, or (which need not be known here) whether it does not."""
+    """Whether a part matches from here on; or, if negative, whether it does not."""
 
     part: Node
+    negative: bool
 
 
 Node = Characters | Concatenation | Choice | Repeat | LookAhead | End | LookBehind | LongLookAhead
@@ -255,7 +256,7 @@ class _Parser:
         inner = self._closed(self.choice(flags))
         seen = _one_character(inner)
         if seen is None:
-            return LongLookAhead(inner)
+            return LongLookAhead(inner, negative)
         members, end = seen
         return LookAhead(complement(members), not end) if negative else LookAhead(members, end)
 

@@ -23,7 +23,7 @@ from .pattern_parser import (
 
 MOST_PLACES = 5_000
 
-SET, FORK, AHEAD, BEHIND, END, UNKNOWN, MATCH = range(7)
+SET, FORK, AHEAD, LONG_AHEAD, BEHIND, END, UNKNOWN, MATCH = range(8)
 Place = tuple[int, int, tuple[int, ...]]  # kind, a set or a flag, what follows: plain, as there may be thousands
 
 
@@ -33,7 +33,7 @@ class Places:
     partial : whether what cannot be compiled becomes an UNKNOWN place, followed by all that may be next; else it raises
               Unsupported
     sets    : the number of each set
-    syntax  : of places that ask what is before, what they are written as
+    syntax  : of places that may be undecided, what they are written as
     """
 
     def __init__(self, partial: bool = False) -> None:
@@ -72,8 +72,9 @@ class Places:
             self.syntax[place] = node.syntax
             return place
         if isinstance(node, LongLookAhead):
-            self._not_compiled("a look-ahead at more than one character")
-            return self._new(UNKNOWN, 0, (following,))
+            place = self._new(LONG_AHEAD, node.negative, (self.add(node.part, self.match), following))
+            self.syntax[place] = "a look-ahead at more than one character"
+            return place
         return self._add_repeat(node, following)
 
     def _not_compiled(self, what: str) -> None:
