@@ -189,6 +189,17 @@ def no_thread_is_left() -> Iterator[None]:
     assert [thread for thread in left if thread.is_alive()] == []
 
 
+@pytest.fixture(scope="module", autouse=True)
+def no_wait_for_the_disk() -> Iterator[None]:
+    """Only a power cut shows what is not synced, and tests cannot have one: they look at what is synced, and when.
+
+    Processes that tests start by a command sync as always, and so do benchmarks.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
 @pytest.fixture
 def sizes(monkeypatch) -> Callable[..., None]:
     """Sets sizes by their names in sizes.py."""
