@@ -160,12 +160,6 @@ def with_pattern(pattern: str) -> nbbpe.Tokenizer:
     return nbbpe.train(iter(["the cat " * 9]), 260, pattern=pattern)
 
 
-def irregular_ranks() -> nbbpe.Tokenizer:
-    tokenizer = with_special({})
-    tokenizer = nbbpe.Tokenizer(tokenizer.vocab | {300: b"xyz"}, tokenizer.merges)
-    return nbbpe.Tokenizer.from_tiktoken(encoding_of(tokenizer, {}))
-
-
 @pytest.mark.parametrize(("make", "message"), UNWRITABLE.values(), ids=UNWRITABLE)
 def test_what_the_format_cannot_hold_is_an_error_before_anything_is_written(tmp_path, make, message):
     tokenizer = make()
