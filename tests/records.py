@@ -39,7 +39,7 @@ def needs(module: str) -> None:
 
 _OF_PYTHON = {
     ".gz": gzip.compress,
-    ".bz2": bz2.compress,
+    ".bz2": lambda data: bz2.compress(data, compresslevel=1),  # by blocks of 100 kB
     ".xz": lambda data: lzma.compress(data, preset=0),  # with a small dictionary
     ".lzma": lambda data: lzma.compress(data, lzma.FORMAT_ALONE, preset=0),
 }

@@ -27,7 +27,7 @@ from nbbpe.model import long_merges
 from nbbpe.sources import columns, compressed, frames, json_array, jsonl, line_chunks, parquet, read_ahead
 from nbbpe.system import kept_folder, part_joiner
 from nbbpe.text import chunks, pattern, regex_splitter, text_rows, time_limit, utf8, windows
-from nbbpe.training import merges
+from nbbpe.training import first_pairs, merges
 from nbbpe.words import forecast
 
 SIZES: dict[str, list[tuple[Any, str]]] = {
@@ -65,6 +65,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "table_of_text": [(gathering, "_TABLE_BYTES_OF_TEXT")],
     "sort_room": [(gathering, "_SORT_ROOM")],
     "counted_batch": [(gathering, "BATCH_BYTES")],
+    "first_pairs": [(first_pairs, "_PER_THREAD")],
     "budget": [(merges, "BATCH_BUDGET")],
     "executor_counting": [(executor_counting, "_LEAST_BYTES")],
     "forecast": [(forecast, "MIN_BYTES")],

@@ -312,11 +312,12 @@ def test_lists_of_new_pairs_lie_where_those_of_merged_ones_were(watched):
     assert tables[-1].state[pair_table.N_OCCURRENCES] == 2  # a list that just fits
 
 
-def test_first_pairs_are_the_same_in_any_number_of_threads():
+def test_first_pairs_are_the_same_in_any_number_of_threads(sizes):
     source = random.Random(4)
-    words = {source.randbytes(source.randrange(1, 200)) + b"ab" * (i % 3): i + 1 for i in range(14_000)} | {b"a": 3, b"": 2}
+    words = {source.randbytes(source.randrange(1, 200)) + b"ab" * (i % 3): i + 1 for i in range(1400)} | {b"a": 3, b"": 2}
     counted = words_from_dict(words)
-    assert counted.starts[-1] > 5 << 18  # so that there are as many parts
+    sizes(first_pairs=20_000)
+    assert counted.starts[-1] > 5 * 20_000  # so that there are as many parts
     counts: Counter[tuple[int, int]] = Counter()
     positions: dict[tuple[int, int], list[int]] = {}
     for number, (word, first) in enumerate(zip(words, counted.starts.tolist(), strict=False)):

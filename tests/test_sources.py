@@ -1286,9 +1286,8 @@ def test_a_text_that_many_rows_repeat_is_in_memory_for_some_of_them(tmp_path, na
 )
 def test_memory_does_not_grow_with_the_file(tmp_path, sizes, name):
     sizes(window=1 << 16, batch=1 << 16, block=1 << 16)
-    document = texts.SAMPLE * 5
+    documents = [f"{i} {texts.SAMPLE * 5}" for i in range(8000)]
     if name.endswith(("parquet", "arrow", "ipc")):
-        documents = [f"{i} {document}" for i in range(8000)]
         if name == "a.parquet":
             write_parquet(tmp_path / name, documents, rows=1 << 20, use_dictionary=False)
         else:
@@ -1297,7 +1296,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, sizes, name):
 
         arrow_bytes = pyarrow.total_allocated_bytes
     else:
-        write(tmp_path / name, [document] * 8000)
+        write(tmp_path / name, documents)
         arrow_bytes = int
     specials = new_special_tokens([], [])
     (each,) = find_inputs(tmp_path / name, None, "raise")
