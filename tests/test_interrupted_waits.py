@@ -59,7 +59,7 @@ def later() -> Iterator[Callable[..., None]]:
             timer.cancel()
 
 
-def interrupts_after(seconds: float, n: int = 1) -> None:
+def interrupts_after(seconds: float, n: int) -> None:
     """Send this process Ctrl-C, `n` times."""
 
     def send() -> None:

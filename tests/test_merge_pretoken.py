@@ -125,7 +125,7 @@ def assert_merged(pretoken: bytes, pairs: list[tuple[bytes, bytes]], merges: Mer
             assert merged(pretoken, merges, RANKS, id_size) == wanted
 
 
-def random_pairs(source: random.Random, alphabet: bytes, n: int, ascending: bool = False) -> list[tuple[bytes, bytes]]:
+def random_pairs(source: random.Random, alphabet: bytes, n: int, ascending: bool) -> list[tuple[bytes, bytes]]:
     tokens = [bytes([byte]) for byte in alphabet]
     pairs: dict[tuple[bytes, bytes], None] = {}
     for _ in range(n):

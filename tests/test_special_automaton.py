@@ -27,8 +27,8 @@ from nbbpe.text import special_search, text_windows, utf8
 pytestmark = pytest.mark.usefixtures("guarded_arrays")
 
 
-def some_tokens(source: random.Random, letters: bytes, most: int = 12, longest: int = 9) -> list[bytes]:
-    return list({bytes(source.choices(letters, k=source.randrange(1, longest))) for _ in range(source.randrange(most))})
+def some_tokens(source: random.Random, letters: bytes) -> list[bytes]:
+    return list({bytes(source.choices(letters, k=source.randrange(1, 9))) for _ in range(source.randrange(12))})
 
 
 def spelled_nodes(specials: special_tokens.SpecialTokens) -> list[bytes]:

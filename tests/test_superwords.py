@@ -23,12 +23,12 @@ GPT2 = NAMED["gpt2"].regex
 PHRASE = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+"
 
 
-def naive_train(text, after, n_tokens, max_words=4, window=8, tie_break="bytes"):
+def naive_train(text, after, n_tokens, max_words, window=8):
     words = naive.count_words([text.encode()], regex.compile(GPT2))
-    first, _ = naive.train(words, after, tie_break)
+    first, _ = naive.train(words, after)
     windows = naive.count_words([text.encode()], regex.compile(f"(?:{PHRASE}){{1,{window}}}|{GPT2}"))
     more, _ = naive.train(
-        windows, n_tokens, tie_break, start=first, allows=lambda token: naive.keeps_limits(token, max_words=max_words)
+        windows, n_tokens, start=first, allows=lambda token: naive.keeps_limits(token, max_words=max_words)
     )
     return first + more
 

@@ -28,7 +28,7 @@ _TOKEN_BYTES = 64  # of a token: its merge, its bytes, its order
 _LONG_TOKEN = 8
 
 
-def tie_rule(tie_break: str, n_tokens: int, start: Start | None = None) -> bucket_queue.TieRule:
+def tie_rule(tie_break: str, n_tokens: int, start: Start | None) -> bucket_queue.TieRule:
     """The TieRule of a named rule, with the 256 bytes entered, or the tokens of `start`, and room for `n_tokens` tokens."""
     tokens = [bytes([byte]) for byte in range(256)] if start is None else start.tokens
     n, text = len(tokens), b"".join(tokens)

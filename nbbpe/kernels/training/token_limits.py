@@ -31,7 +31,7 @@ class TokenLimits(NamedTuple):
     characters: NDArray[np.uint16]
 
 
-def no_limits(most_bytes: int | None = None) -> TokenLimits:
+def no_limits(most_bytes: int | None) -> TokenLimits:
     """No limits, except on the number of bytes if given."""
     numbers = np.full(N_NUMBERS, NO_LIMIT, dtype=np.int64)
     numbers[[HAS_LIMITS, WHOLE_CHARACTERS, ONE_SCRIPT, ASKS]] = 0
