@@ -43,12 +43,12 @@ def snapshots(counted: WordCounts) -> tuple[linked_words.LinkedWords, Snapshot, 
     """The linked words, all arrays before and after the first merge, and that merge."""
     n_tokens = merge_loop.N_BYTES + 1
     linked, table = pairs_of_bytes(counted, n_tokens, n_threads=1)
-    ties, queue = tie_rule("bytes", n_tokens), MergeQueue()
+    ties, queue = tie_rule("bytes", n_tokens, None), MergeQueue()
     tokens = merge_loop.new_tokens(merge_loop.N_BYTES, n_tokens)
     before = _snapshot(linked, table)
     queue.enter(table, linked, ties, 1)
     found = np.empty(2 * len(linked.cells), dtype=np.int64)
-    merge_loop.merge_batch(linked, table, queue.arrays, ties, tokens, found, 1, token_limits.no_limits(), 1000)
+    merge_loop.merge_batch(linked, table, queue.arrays, ties, tokens, found, 1, token_limits.no_limits(None), 1000)
     return linked, before, _snapshot(linked, table), tokens.merges[0].tolist()
 
 
