@@ -232,7 +232,7 @@ def _lines(found: Explanation) -> list[str]:
         if found.regexes:
             what = "each distinct piece once" if found.has_pieces else "all of the text"
             if found.is_partly_compiled:
-                what = "only the pieces in which that makes a difference, each once, and those above 254 bytes"
+                what = "only long pieces, and those in which that is not decided without it, each once"
             lines.append(f"          `regex` splits {what}")
     else:
         n_regexes = len(found.regexes)

@@ -193,7 +193,7 @@ def test_why_a_pattern_is_not_compiled_is_told(pattern, why):
     lines = str(found).splitlines()
     place = lines.index(f"compiled  no: {found.not_compiled}")
     if pattern is not None:
-        wanted = "only the pieces in which that makes a difference" if found.has_pieces else "all of the text"
+        wanted = "only long pieces, and those in which that is not decided" if found.has_pieces else "all of the text"
         assert lines[place + 1].startswith(f"          `regex` splits {wanted}")
     assert found.is_partly_compiled == found.has_pieces
 

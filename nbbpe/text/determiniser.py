@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.pieces.pattern_tables import MATCH_ENDS, NO_MATCH, UNDECIDED
+from ..kernels.pieces.pattern_tables import ASKS, MATCH_ENDS, NO_MATCH, UNDECIDED
 from .code_points import N_CODE_POINTS, Edges, Partition, membership
 from .pattern_parser import Node, Unsupported
 from .places import AHEAD, BEHIND, END, FORK, LONG_AHEAD, SET, UNKNOWN, Places
@@ -28,8 +28,10 @@ UNDECODABLE = 0xDC80, 0xDCFF  # what `surrogateescape` makes of bytes that are n
 # What is before a state, if it is no symbol: nothing that a place asks for; the start of the text; that or any character.
 _NOT_ASKED, _TEXT_START, _ANYTHING = -1, -2, -3
 
-State = tuple[int, tuple[int, ...]]  # what is before it, and the places
-_DEAD: State = (_NOT_ASKED, ())
+# What is before it; the places; where places look ahead, what they found; and the place that looks ahead now, or _NONE.
+State = tuple[int, tuple[int, ...], tuple[tuple[int, bool], ...], int]
+_NONE = -1
+_DEAD: State = (_NOT_ASKED, (), (), _NONE)
 
 T = TypeVar("T")
 
@@ -76,7 +78,9 @@ class Determined(NamedTuple):
     """The states of a regex: 0 is dead, 1 is where a run starts.
 
     next_state  : int64[n_states, n_classes]        that of the dead state is where a run starts after a character
-    tells       : uint8[n_states, n_classes + 2]    of each class, of the end of the text, and of that of a piece
+    tells       : uint8[n_states, n_classes + 2]    of each class, of the end of the text, and of that of a piece. A state
+                  in which a run looks ahead tells ASKS, of the end of the text ASKS + the number of what is looked for;
+                  the next state is that of class 0 if it is found, and else that of any other class
     same_at_end : whether a newline that ends the text is one like others
     """
 
@@ -115,8 +119,10 @@ class _Determiniser:
         in_set = self.symbols.in_set.tolist()
         self._in_set = [[*row, False, row[self._newline], False] for row in in_set]
         self._asking, self._asked_as = self._which_ask()
+        self._look_of = places.look_of
+        self._asks = places.asks and n > 1  # so that there is a class for each answer
         self._start = start
-        self._numbers = {_DEAD: 0, (_TEXT_START if self._partial else _ANYTHING, (start,)): 1}
+        self._numbers = {_DEAD: 0, (_TEXT_START if self._partial else _ANYTHING, (start,), (), _NONE): 1}
         self._most_seconds = most_seconds
         self._deadline = time.monotonic() + most_seconds
 
@@ -129,9 +135,10 @@ class _Determiniser:
                 raise Unsupported(f"what takes more than {self._most_seconds:g} s to compile")
             row, tells = [], []
             for symbol in range(self.symbols.n_classes):
-                tell, following = self._step(state, symbol)
                 if self._partial and state == _DEAD:
-                    following = self._behind(symbol, (self._start,))
+                    tell, following = NO_MATCH, self._behind(symbol, (self._start,))
+                else:
+                    tell, following = self._step(state, symbol)
                 tells.append(tell)
                 if following not in self._numbers:
                     if len(self._numbers) >= MOST_STATES:
@@ -154,7 +161,10 @@ class _Determiniser:
 
     def _step(self, state: State, symbol: int) -> tuple[int, State]:
         """What a state tells of a symbol, and the state behind it."""
-        before, places = state
+        before, places, answers, asking = state
+        if asking != _NONE:
+            answer = asking, symbol == 0
+            return ASKS + self._look_of[asking] * (symbol == self._end), (before, places, (*answers, answer), _NONE)
         found: dict[int, None] = {}  # in order
         seen = set()
         stack = list(reversed(places))
@@ -173,7 +183,7 @@ class _Determiniser:
             if kind == AHEAD:
                 holds = self._in_set[what >> 1][symbol] or bool(what & 1 and symbol in (self._end, self._piece_end))
             elif kind == LONG_AHEAD:
-                holds = self._is_ahead((before, following[:1]), symbol)
+                holds = dict(answers).get(place, self._is_ahead((before, following[:1], (), _NONE), symbol))
                 if what and holds is not None:
                     holds = not holds
                 following = following[1:]
@@ -190,10 +200,10 @@ class _Determiniser:
                 break
             if holds:
                 stack.extend(reversed(following))
-            elif holds is None and self._step((before, following), symbol) != (NO_MATCH, _DEAD):
+            elif holds is None and self._step((before, following, (), _NONE), symbol) != (NO_MATCH, _DEAD):
                 if not self._partial:
                     raise Unsupported(self._syntax[place])
-                return UNDECIDED, _DEAD
+                return (ASKS, (before, places, answers, place)) if kind == LONG_AHEAD and self._asks else (UNDECIDED, _DEAD)
         return tell, self._behind(symbol, tuple(found))
 
     def _is_ahead(self, state: State, symbol: int) -> bool | None:
@@ -205,7 +215,7 @@ class _Determiniser:
 
     def _behind(self, symbol: int, places: tuple[int, ...]) -> State:
         """The state behind a symbol."""
-        return _NOT_ASKED if self._asking.isdisjoint(places) else self._asked_as[symbol], places
+        return _NOT_ASKED if self._asking.isdisjoint(places) else self._asked_as[symbol], places, (), _NONE
 
     def _is_before(self, what: int, before: int) -> bool | None:
         """Whether what is before a state is in a set, with the start of the text if `what` is odd; None if that depends."""

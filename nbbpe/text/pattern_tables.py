@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..kernels.machine.large_pages import zeros
 from ..kernels.pieces import pattern_tables as layout
+from ..system.stretches import starts_of
 from .ascii_words import AsciiWords, ascii_words
 from .automaton import DEAD, START, Automaton
 from .boundaries import Relation, can_fail, states_after
@@ -144,7 +145,8 @@ def boundary_tables(levels: Sequence[Level]) -> layout.PatternTables | None:
     tables = None
     if len(automata) == len(levels) <= layout.MOST_LEVELS:
         with suppress(Unsupported):  # too many classes
-            tables = _tables_of_partial(join_levels(levels, classes_of=automata), automata)
+            looks = [look for automaton in automata for look in automaton.looks]
+            tables = _tables_of_partial(join_levels(levels, classes_of=[*automata, *looks]), automata)
     if tables is None:
         tables = _tables_of_boundaries(joined, n_states=1)
     tables.view(np.int64)[layout.BY_REGEX] = True
@@ -153,27 +155,43 @@ def boundary_tables(levels: Sequence[Level]) -> layout.PatternTables | None:
 
 
 def _tables_of_partial(levels: Levels, automata: Sequence[PartialAutomaton]) -> NDArray[np.uint64]:
-    """As `_tables_of_boundaries`, with the moves of an automaton for each level."""
-    n_states = sum(automaton.n_states for automaton in automata)
+    """As `_tables_of_boundaries`, with the moves of an automaton for each level, and of those that it asks."""
+    all_automata = [each for automaton in automata for each in (automaton, *automaton.looks)]
+    bases = starts_of([automaton.n_states for automaton in all_automata])
+    n_states = int(bases[-1])
+    if layout.MOVE_BYTES * n_states > 1 << 16:
+        raise Unsupported(f"automata of {n_states:,} states together")
     tables = _tables_of_boundaries(levels, n_states)
     numbers = tables.view(np.int64)
     moves = np.zeros((_N_BITS, n_states, 2), dtype=np.uint16)
-    base = 0
+    starts = layout.MOVE_BYTES * (bases[:-1] + START)
+    at = 0
     for level, automaton in enumerate(automata):
-        class_at = levels.class_in(automaton)
-        following = automaton.next_state[:, class_at].astype(np.int64)
-        is_dead = following == DEAD
-        is_dead[DEAD] = False
-        columns = moves[:, base : base + automaton.n_states]
-        columns[: levels.n_classes, :, 0] = layout.MOVE_BYTES * np.where(is_dead, 0, following + base).T
-        columns[: levels.n_classes, :, 1] = automaton.tells[:, class_at].T
-        columns[layout.END_CLASS, :, 1] = automaton.tells[:, -1]
-        numbers[layout.STARTS + level] = layout.MOVE_BYTES * (base + START)
-        base += automaton.n_states
+        numbers[layout.STARTS + level] = starts[at]
+        looks_end = at + 1 + len(automaton.looks)
+        for number in range(at, looks_end):
+            _put_moves(all_automata[number], levels, moves[:, bases[number] : bases[number + 1]], int(bases[number]))
+        asking = np.flatnonzero(automaton.tells[:, -1] >= layout.ASKS)
+        looks = automaton.tells[asking, -1].astype(np.int64) - layout.ASKS
+        moves[layout.END_CLASS, bases[at] + asking, 0] = starts[at + 1 : looks_end][looks]
+        at = looks_end
     moves_at = int(numbers[layout.MOVES_AT])
     tables.view(np.uint8)[moves_at : moves_at + moves.nbytes] = moves.reshape(-1).view(np.uint8)
     numbers[layout.N_LEVELS] = len(automata)
     return tables
+
+
+def _put_moves(automaton: PartialAutomaton, levels: Levels, moves: NDArray[np.uint16], base: int) -> None:
+    """Write the moves of one automaton, of which the dead state is the state `base` of all."""
+    offsets = layout.MOVE_BYTES * (np.arange(automaton.n_states) + base)
+    rows = np.where(automaton.next_state == DEAD, 0, offsets[automaton.next_state])
+    rows[DEAD] = offsets[automaton.next_state[DEAD]]
+    class_at = levels.class_in(automaton)
+    moves[: levels.n_classes, :, 0] = rows[:, class_at].T
+    moves[: levels.n_classes, :, 1] = automaton.tells[:, class_at].T
+    moves[layout.END_CLASS, :, 1] = automaton.tells[:, -1]
+    asking = automaton.tells[:, -1] >= layout.ASKS
+    moves[layout.IF_NOT, asking, 0] = rows[asking, -1]  # and IF_SO, class 0, has what is next if it matches
 
 
 def have_partial_automata(tables: layout.PatternTables) -> bool:

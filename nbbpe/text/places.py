@@ -32,12 +32,16 @@ class Places:
 
     partial : whether what cannot be compiled becomes an UNKNOWN place, followed by all that may be next; else it raises
               Unsupported
+    asks    : whether a long look-ahead that the next character does not settle is asked for, and not unknown
     sets    : the number of each set
+    looks   : the number of each part that is looked for ahead; look_of : of the place that does
     syntax  : of places that may be undecided, what they are written as
     """
 
-    def __init__(self, partial: bool = False) -> None:
-        self.partial = partial
+    def __init__(self, partial: bool = False, asks: bool = False) -> None:
+        self.partial, self.asks = partial, asks
+        self.looks: dict[Node, int] = {}
+        self.look_of: dict[int, int] = {}
         self.sets: dict[Edges, int] = {}
         self.syntax: dict[int, str] = {}
         self.of: list[Place] = []
@@ -74,6 +78,7 @@ class Places:
         if isinstance(node, LongLookAhead):
             place = self._new(LONG_AHEAD, node.negative, (self.add(node.part, self.match), following))
             self.syntax[place] = "a look-ahead at more than one character"
+            self.look_of[place] = self.looks.setdefault(node.part, len(self.looks))
             return place
         return self._add_repeat(node, following)
 

@@ -23,9 +23,11 @@ follows: OF_PIECES is the offset from the first set to the second, OF_TEXTS the 
 the end of the text, but not at the end of a piece, the second set has 1 as its next state at the end (class 63). ENDING is
 the set of classes after which a run can be in such a state.
 
-*Partial.* With BY_REGEX, N_LEVELS is 0 if `regex` splits all pieces; else `regex` splits those in which something is
-undecided (see text/partial_automaton.py), and a move may be UNDECIDED. The state before the start of each level is none
-that a walk is in: its moves are the states in which a match starts after a character of each class.
+*Partial.* With BY_REGEX, N_LEVELS is 0 if `regex` splits all pieces; else it splits those in which something is
+UNDECIDED (see text/partial_automaton.py). If a move ASKS, the next state asks whether a look-ahead matches from the
+place on. Its next state at the end is the start of the look-ahead; the walk goes on, before the same character, with
+its next state of class IF_SO or IF_NOT. The state before each start is none that a walk is in: its moves are the states
+in which a match starts after a character of each class.
 """
 
 import numpy as np
@@ -57,7 +59,8 @@ BY_REGEX = 23  # whether `regex` splits pieces, and no kernel does but by partia
 WORD_LEAST, WORD_CAPITALS, WORD_LEADS, WORD_ENDS = 24, 25, 26, 27
 OF_PIECES, OF_TEXTS, ENDING = 28, 29, 30  # 0 if pieces that text follows are split as texts are
 
-NO_MATCH, MATCH_ENDS, UNDECIDED = range(3)  # what a move tells of what is before the character
+NO_MATCH, MATCH_ENDS, UNDECIDED, ASKS = range(4)  # what a move tells of what is before the character
+IF_SO, IF_NOT = 0, 1  # the classes of the moves from a state that asks
 OUTSIDE_ASCII, ALSO_IN_ASCII = 1, 2  # what MORE_RULES says
 N_PARTS = 5
 ASCII_RULES = 256
