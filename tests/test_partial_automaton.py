@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
@@ -123,6 +124,25 @@ def test_a_start_after_a_character_is_no_dead_state():
     pattern = r"(?:..)*x(?<=.)|\b(?:..)+y"
     automaton, splitter = compile_partly(parse(pattern)), RegexSplitter(pattern)
     for text in "aax", "aaax", "aabbxaax", "xx", "axax", "aay.aay", "ayx":
+        assert split_if_decided(automaton, text) == splitter.split(text)
+
+
+@pytest.mark.parametrize(("either", "char"), [("(?:(?=aa)|(?=ab))", "a"), (r"(?:\b|\B)", "aa"), ("(?:(?>aa)|(?>ab))", "b")])
+def test_many_undecided_forks_cost_no_more_than_their_places(either, char):
+    started = time.process_time()
+    tree = parse(either * 18 + char + r"|\w|\W")
+    automaton = compile_partly(tree)
+    with pytest.raises(Unsupported):
+        compile_automaton(tree)
+    assert time.process_time() - started < 2  # mostly 0.01; if each place asks those after it anew, 4 or more
+    assert split_if_decided(automaton, "x1") == ["x", "1"]
+
+
+def test_what_is_undecided_but_leads_nowhere_else_makes_no_difference():
+    """A run that comes to a place in doubt, and to the same place before without, goes on alike."""
+    pattern = r"(?:|(?=\w\w)|\b|(?>))a+|\W|\w"
+    automaton, splitter = compile_partly(parse(pattern)), RegexSplitter(pattern)
+    for text in "aab", "b aa.", "ba":
         assert split_if_decided(automaton, text) == splitter.split(text)
 
 

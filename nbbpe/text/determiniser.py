@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..kernels.pieces.pattern_tables import ASKS, MATCH_ENDS, NO_MATCH, UNDECIDED
 from .code_points import N_CODE_POINTS, Edges, Partition, membership
 from .pattern_parser import Node, Unsupported
-from .places import AHEAD, BEHIND, END, FORK, LONG_AHEAD, SET, UNKNOWN, Places
+from .places import AHEAD, BEHIND, END, LONG_AHEAD, MATCH, SET, UNKNOWN, Places
 
 MOST_STATES = 2_000  # before equal ones are merged
 
@@ -28,7 +28,7 @@ UNDECODABLE = 0xDC80, 0xDCFF  # what `surrogateescape` makes of bytes that are n
 # What is before a state, if it is no symbol: nothing that a place asks for; the start of the text; that or any character.
 _NOT_ASKED, _TEXT_START, _ANYTHING = -1, -2, -3
 
-# What is before it; the places; where places look ahead, what they found; and the place that looks ahead now, or _NONE.
+# What is before it; the places; which look-aheads match, of those that were asked; and which one is asked now, or _NONE.
 State = tuple[int, tuple[int, ...], tuple[tuple[int, bool], ...], int]
 _NONE = -1
 _DEAD: State = (_NOT_ASKED, (), (), _NONE)
@@ -164,26 +164,27 @@ class _Determiniser:
         before, places, answers, asking = state
         if asking != _NONE:
             answer = asking, symbol == 0
-            return ASKS + self._look_of[asking] * (symbol == self._end), (before, places, (*answers, answer), _NONE)
+            return ASKS + asking * (symbol == self._end), (before, places, (*answers, answer), _NONE)
         found: dict[int, None] = {}  # in order
         seen = set()
-        stack = list(reversed(places))
+        # With each place that on which it depends whether a run comes to it, if that is undecided.
+        stack: list[tuple[int, int | None]] = [(place, None) for place in reversed(places)]
         tell = NO_MATCH
         while stack:
-            place = stack.pop()
+            place, doubt = stack.pop()
             if place in seen:
                 continue
             seen.add(place)
             kind, what, following = self._places[place]
             holds: bool | None = True
             if kind == SET:
-                if self._in_set[what >> 1][symbol]:
-                    found.setdefault(following[0])
-                continue
-            if kind == AHEAD:
+                holds = self._in_set[what >> 1][symbol]
+            elif kind == AHEAD:
                 holds = self._in_set[what >> 1][symbol] or bool(what & 1 and symbol in (self._end, self._piece_end))
             elif kind == LONG_AHEAD:
-                holds = dict(answers).get(place, self._is_ahead((before, following[:1], (), _NONE), symbol))
+                holds = dict(answers).get(self._look_of[place])
+                if holds is None:
+                    holds = self._is_ahead((before, following[:1], (), _NONE), symbol)
                 if what and holds is not None:
                     holds = not holds
                 following = following[1:]
@@ -195,15 +196,23 @@ class _Determiniser:
                     holds = None  # it may be the last one
             elif kind == UNKNOWN:
                 holds = None
-            elif kind != FORK:  # a match: less preferred branches are cut off
+            if holds is False:
+                continue
+            if holds is None and doubt is None:
+                doubt = place
+            if kind not in (SET, MATCH):
+                stack.extend([(each, doubt) for each in reversed(following)])
+            elif doubt is not None:  # it matters, as the run could go on
+                if not self._partial:
+                    raise Unsupported(self._syntax[doubt])
+                if self._asks and self._places[doubt][0] == LONG_AHEAD:
+                    return ASKS, (before, places, answers, self._look_of[doubt])
+                return UNDECIDED, _DEAD
+            elif kind == SET:
+                found.setdefault(following[0])
+            else:  # less preferred branches are cut off
                 tell = MATCH_ENDS
                 break
-            if holds:
-                stack.extend(reversed(following))
-            elif holds is None and self._step((before, following, (), _NONE), symbol) != (NO_MATCH, _DEAD):
-                if not self._partial:
-                    raise Unsupported(self._syntax[place])
-                return (ASKS, (before, places, answers, place)) if kind == LONG_AHEAD and self._asks else (UNDECIDED, _DEAD)
         return tell, self._behind(symbol, tuple(found))
 
     def _is_ahead(self, state: State, symbol: int) -> bool | None:
