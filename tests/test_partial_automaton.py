@@ -22,7 +22,7 @@ from nbbpe.counting.word_counts import words_from_texts
 from nbbpe.kernels.pieces.marked_pretokens import MOST_MARKED
 from nbbpe.kernels.pieces.pattern_tables import N_LEVELS
 from nbbpe.kernels.training.split_words import split_decided
-from nbbpe.text import checked_automaton
+from nbbpe.text import checked_automaton, determiniser
 from nbbpe.text.automaton import compile_automaton, split
 from nbbpe.text.checked_automaton import level_of
 from nbbpe.text.partial_automaton import as_partial, compile_partly, split_if_decided
@@ -144,6 +144,17 @@ def test_what_is_undecided_but_leads_nowhere_else_makes_no_difference():
     automaton, splitter = compile_partly(parse(pattern)), RegexSplitter(pattern)
     for text in "aab", "b aa.", "ba":
         assert split_if_decided(automaton, text) == splitter.split(text)
+
+
+def test_compiling_ends_in_time_within_a_state(monkeypatch):
+    steps: list[int] = []
+    step = determiniser._Determiniser._step
+    monkeypatch.setattr(determiniser._Determiniser, "_step", lambda *args: steps.append(1) or step(*args))
+    monkeypatch.setattr(determiniser.time, "monotonic", lambda: len(steps) / 100)  # a step for each character takes long
+    tree = parse("|".join(map(chr, range(0x4E00, 0x5000))) + r"|\b\w+")
+    with pytest.raises(Unsupported, match="more than 1 s"):
+        compile_partly(tree)
+    assert len(steps) < 110
 
 
 PATTERNS = {

@@ -131,10 +131,10 @@ class _Determiniser:
         same_at_end = True
         waiting = list(self._numbers)
         for state in waiting:
-            if time.monotonic() > self._deadline:
-                raise Unsupported(f"what takes more than {self._most_seconds:g} s to compile")
             row, tells = [], []
             for symbol in range(self.symbols.n_classes):
+                if time.monotonic() > self._deadline:  # a state may take a second, where there are thousands of words
+                    raise Unsupported(f"what takes more than {self._most_seconds:g} s to compile")
                 if self._partial and state == _DEAD:
                     tell, following = NO_MATCH, self._behind(symbol, (self._start,))
                 else:
