@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+import tracemalloc
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
@@ -18,6 +19,7 @@ from real_patterns import LEFT_TO_REGEX, O200K, WITHOUT_PIECES
 from vocabularies import BYTES
 
 import nbbpe
+from nbbpe.counting import word_table
 from nbbpe.counting.word_counts import words_from_texts
 from nbbpe.kernels.pieces.marked_pretokens import MOST_MARKED
 from nbbpe.kernels.pieces.pattern_tables import N_LEVELS
@@ -222,6 +224,20 @@ def test_regex_sees_only_what_is_undecided(monkeypatch, tmp_path, pattern):
     assert bool(seen) == (pattern is NUMBERS)
     found._splitting_with("regex").encode(text)
     assert any("It" in each for each in seen)
+
+
+def test_pieces_that_are_decided_take_no_memory_in_lists():
+    n, pattern = 100_000, get_pattern(TINY_AYA)
+    pieces = words_from_texts(dict.fromkeys(map(str, range(n)), 3))
+    numbers = np.array([7])
+    for _ in range(2):  # the first call imports, and makes tables
+        tracemalloc.start()
+        words = word_table._split_by_regex(pieces, numbers, pattern)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert words.text.tobytes()[:1] == b"7"
+    assert words.counts.tolist() == [3]
+    assert peak < 20 * n  # with a list of all places, 40
 
 
 @pytest.mark.parametrize("n", [MOST_MARKED - 1, MOST_MARKED, MOST_MARKED + 1, 3000, 5000])

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.pieces import growing_table, piece_table
@@ -149,9 +150,9 @@ def _split_partly(pieces: WordCounts, pattern: Pattern, by_regex: bool) -> Itera
     that are not decided without it."""
     n = len(pieces.counts)
     if by_regex or not pattern.is_partly_compiled:
-        yield _split_by_regex(pieces, range(n), pattern)
+        yield _split_by_regex(pieces, np.arange(n), pattern)
         return
-    undecided: list[int] = []
+    undecided: list[NDArray[np.int64]] = []
     scratch = np.empty(MOST_MARKED, dtype=np.uint8)
     first = 0
     while first < n:
@@ -162,23 +163,25 @@ def _split_partly(pieces: WordCounts, pattern: Pattern, by_regex: bool) -> Itera
         n_words, n_undecided = split_decided(
             pieces.text, starts, counts, pattern.tables, scratch, words.starts, words.counts, numbers
         )
-        undecided += (first + numbers[:n_undecided]).tolist()
+        if n_undecided:
+            undecided.append(first + numbers[:n_undecided])
         yield WordCounts(pieces.text, words.starts[: n_words + 1], words.counts[:n_words])
         first = end
     if undecided:
-        yield _split_by_regex(pieces, undecided, pattern)
+        yield _split_by_regex(pieces, np.concatenate(undecided), pattern)
 
 
-def _split_by_regex(pieces: WordCounts, numbers: Sequence[int], pattern: Pattern) -> WordCounts:
+def _split_by_regex(pieces: WordCounts, numbers: NDArray[np.int64], pattern: Pattern) -> WordCounts:
     """The pretokens of some pieces, as `regex` finds them."""
     from ..text.joined_pieces import split_each  # here, as it brings `regex` with it
 
-    starts, counts = pieces.starts.tolist(), pieces.counts.tolist()
-    texts = (to_text(pieces.text[starts[i] : starts[i + 1]].tobytes()) for i in numbers)
+    # Only of these, as a number takes 40 bytes in a list.
+    starts, lengths, counts = (each[numbers].tolist() for each in (pieces.starts, np.diff(pieces.starts), pieces.counts))
+    texts = (to_text(pieces.text[at : at + n].tobytes()) for at, n in zip(starts, lengths, strict=True))
     words: collections.Counter[str] = collections.Counter()
-    for pretokens, i in zip(split_each(pattern, texts), numbers, strict=True):
+    for pretokens, count in zip(split_each(pattern, texts), counts, strict=True):
         for word in pretokens:
-            words[word] += counts[i]
+            words[word] += count
     return words_from_texts(words)
 
 
