@@ -77,7 +77,8 @@ class Symbols(Partition):
 class Determined(NamedTuple):
     """The states of a regex: 0 is dead, 1 is where a run starts.
 
-    next_state  : int64[n_states, n_classes]        that of the dead state is where a run starts after a character
+    next_state  : int64[n_states, n_classes]        of partial places, that of the dead state is where a run starts after a
+                  character
     tells       : uint8[n_states, n_classes + 2]    of each class, of the end of the text, and of that of a piece. A state
                   in which a run looks ahead tells ASKS, of the end of the text ASKS + the number of what is looked for;
                   the next state is that of class 0 if it is found, and else that of any other class

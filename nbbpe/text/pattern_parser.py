@@ -2,8 +2,8 @@
 
 Syntax that a tree cannot express exactly is refused by name (`Unsupported`), and such a pattern is left to `regex` itself.
 The tree has sets of code points, one after another, choices, repeats, and assertions about what is before or after a place.
-An automaton decides those about the one character that follows; the others only say where boundaries cannot be (see
-regex_boundaries.py).
+An automaton decides those about the one character that follows or is before (see determiniser.py); boundaries are derived
+from all of them (see regex_boundaries.py).
 """
 
 from __future__ import annotations
