@@ -788,6 +788,10 @@ def test_help_names_all_commands(run):
         (["encode", "text.txt", "-t", "tok", "-o", "x.bin", "--separator", "<none>"], ["<none>"]),
         (["compare", "tok", "nowhere", "--on", "text.txt"], ["nowhere"]),
         (["compare", "tok", "other"], ["--on"]),
+        *(
+            ([*command, "--on", "text.txt", "--on", "empty.txt"], ["--on is given 2 times", f"{command[0]} takes one text"])
+            for command in (["compare", "tok", "other"], ["inspect", "tok"], ["inspect", "--pattern", "gpt2"])
+        ),
         (["convert", "tok", "x.what"], ["x.what", "gpt2"]),
         (["convert", "tok", "new/", "--to", "tiktoken"], ["'new/' is a folder"]),
         (["decode", "empty.txt", "-t", "tok", "-o", "new/"], ["'new/' is a folder"]),

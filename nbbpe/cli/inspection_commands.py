@@ -43,6 +43,16 @@ _OF_TOKENS = "longest", "frequent", "unused"
 _OF_RECORDS = "field", "on_error"
 
 
+def _one_text(context: click.Context, parameter: click.Parameter, texts: Sequence[str]) -> str | None:
+    """The only text of --on, or None. Of several, which `report` takes, click would take the last and say nothing."""
+    if len(texts) > 1:
+        raise click.UsageError(
+            f"--on is given {len(texts)} times, and {context.info_name} takes one text: run it for each, or name the files "
+            "of one text by a pattern, such as '*.txt'"
+        )
+    return texts[0] if texts else None
+
+
 @command(
     "nbbpe inspect tokenizer",
     "nbbpe inspect tokenizer --on corpus.txt",
@@ -53,7 +63,14 @@ _OF_RECORDS = "field", "on_error"
     Patterns=textwrap.wrap(", ".join([*NAMED, *ALIASES]), tables.WIDTH - 4),
 )
 @click.argument("tokenizer", required=False, envvar=TOKENIZER)
-@click.option("--on", "text", metavar="TEXT", help="Also show the tokenizer's figures on this text.")
+@click.option(
+    "--on",
+    "text",
+    multiple=True,
+    callback=_one_text,
+    metavar="TEXT",
+    help="Also show the tokenizer's figures on this text.",
+)
 @click.option(
     "--pattern",
     "patterns",
@@ -247,7 +264,15 @@ def _inspect_ids(path: str, dtype: str | None, verify: bool, as_json: bool) -> N
 )
 @click.argument("a")
 @click.argument("b")
-@click.option("--on", "text", required=True, metavar="TEXT", help="The text to compare them on.")
+@click.option(
+    "--on",
+    "text",
+    required=True,
+    multiple=True,
+    callback=_one_text,
+    metavar="TEXT",
+    help="The text to compare them on.",
+)
 @click.option(
     "--examples",
     type=click.IntRange(0),
