@@ -378,3 +378,36 @@ def test_what_is_no_name_of_a_file_is_refused_with_the_value(small, tmp_path, na
     ):
         with pytest.raises(error, match=f"{re.escape(repr(name))}( is not the name of a file or folder)?$"):
             call()
+
+
+@pytest.mark.parametrize("name", ["s3://bucket/ids.bin", "s3://ids.bin", "file:///folder/ids.bin"])
+def test_nothing_is_written_to_a_url(small, tmp_path, monkeypatch, capsys, name):
+    """To Python it is a path, of a folder that is called `s3:`."""
+    monkeypatch.chdir(tmp_path)
+    text = tmp_path / "text.txt"
+    text.write_text("the cat")
+    small.save("saved")
+    for call in (
+        lambda: small.encode_file(text, name),
+        lambda: small.save(name),
+        lambda: small.to_hf(name),
+        lambda: small.save_pretrained(name),
+        lambda: small.save_tiktoken(name),
+        lambda: small.save_gpt2(name, "merges.txt"),
+        lambda: small.report(name, text),
+        lambda: nbbpe.count_words(text, output=f"{name}.arrow"),
+        lambda: nbbpe.warmup(name),
+        lambda: nbbpe.TokenFile(name),
+    ):
+        with pytest.raises(
+            ValueError, match=rf"^'{name}(\.arrow)?' is a URL, and only texts and counts are read from URLs"
+        ):
+            call()
+    for command in (
+        ["convert", "saved", name, "--to", "gpt2"],
+        ["train", "text.txt", "--vocab-size", "260", "-o", name],
+        ["encode", "text.txt", "-t", "saved", "-o", name],
+    ):
+        assert cli.main(command) == cli.EXIT_USAGE
+        assert f"{name!r} is a URL" in capsys.readouterr().err
+    assert sorted(os.listdir()) == ["saved", "text.txt"]

@@ -165,6 +165,13 @@ def test_a_missing_path_is_an_error_that_says_what_could_be_there(tmp_path):
         nbbpe.load((tmp_path / "nothing", tmp_path / "nor this"))
 
 
+def test_a_url_is_an_error_that_says_what_to_do():
+    with pytest.raises(
+        FileNotFoundError, match=r"^'https://host/tokenizer\.json' is a URL.*: download it first.*'org/model'"
+    ):
+        nbbpe.load("https://host/tokenizer.json")
+
+
 @pytest.mark.parametrize("path", ["folder/nothing", ".hidden/nothing", "./nothing", "a/b/nothing"])
 def test_a_path_where_nothing_is_is_no_name_of_a_model(tmp_path, monkeypatch, path):
     monkeypatch.chdir(tmp_path)

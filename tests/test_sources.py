@@ -35,7 +35,7 @@ from nbbpe.idfiles import writer as tokenfile
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.sources import NO_ID, Tally, arrow_files, find_inputs, optional_packages
 from nbbpe.sources.compressed import open_stream
-from nbbpe.sources.remote import is_url
+from nbbpe.system.paths import is_url
 from nbbpe.text.chunks import CutRules
 from nbbpe.text.pattern import NAMED
 from nbbpe.text.utf8 import to_bytes

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from ..model.model import Model
-from ..system.paths import Path, check_tokenizer_file
+from ..system.paths import Path, check_tokenizer_file, is_url
 from . import folder, gpt2, huggingface, minbpe, tekken, tiktoken
 from .gpt2_settings import check_plain_gpt2
 from .json_text import LFS_POINTER, lfs_problem
@@ -93,6 +93,11 @@ def recognised(source: object) -> Recognised:
         if known is not None:
             return recognised(known)._replace(beside=not tiktoken.is_encoding(known))
         name = os.fspath(source)
+        if is_url(name):
+            raise FileNotFoundError(
+                f"{name!r} is a URL, and a tokenizer is read from files on this machine: download it first (of a model on "
+                "Hugging Face's hub, give the name, such as 'org/model')"
+            )
         # It is not loaded: tiktoken knows models by how their names begin, and a folder of such a name may be missing.
         encoding = encoding_of_model(source) if isinstance(source, str) else None
         hint = f" (if you mean the model, give the name of its encoding, {encoding!r})" if encoding else ""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import urlsplit
 
 from ..system.excerpt import shown
-from ..system.paths import Path
+from ..system.paths import Path, is_url
 from ..system.wrong_argument import WrongArgument
 from ..text.utf8 import check_collected, check_texts, gives_names
 from .arrow import ArrowColumn, is_arrow
@@ -22,7 +22,7 @@ from .local import find_local, matching_files
 from .other_formats import warn_of_other_formats
 from .parquet import PARQUET, ParquetTable
 from .plain import PlainText
-from .remote import find_remote, is_url, local_path
+from .remote import find_remote, local_path
 from .tally import check_on_error
 
 _JSON_LINES = (".jsonl", ".ndjson")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 from .optional_packages import require
-
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://\S.*", re.DOTALL)
 
 
 class RemoteFile(NamedTuple):
@@ -39,11 +36,6 @@ class RemoteFile(NamedTuple):
     def naming_errors(self) -> AbstractContextManager[None]:
         """See File."""
         return naming_errors(self.name)
-
-
-def is_url(name: str) -> bool:
-    """Whether a name is a URL, of whatever kind. (A drive's letter and a colon are none.)"""
-    return _URL.fullmatch(name) is not None
 
 
 def local_path(url: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable
 
@@ -10,6 +11,12 @@ from .excerpt import shown
 from .wrong_argument import WrongArgument
 
 Path = str | os.PathLike[str]
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://\S.*", re.DOTALL)
+
+
+def is_url(name: str) -> bool:
+    """Whether a name is a URL, of whatever kind. (A drive's letter and a colon are none.)"""
+    return _URL.fullmatch(name) is not None
 
 
 def checked_name(path: object) -> str:
@@ -32,10 +39,14 @@ def absolute(path: Path) -> str:
     """A path from the root on; symlinks, and `..` after them, stay as they are.
 
     (os.path.abspath takes `link/..` for the folder of the link, where the system takes it for that of what it points to.)
-    Raises what `checked_name` does (an empty name would be the working folder), and FileNotFoundError for a name that
-    starts from a working folder which has been removed.
+    Raises what `checked_name` does (an empty name would be the working folder), FileNotFoundError for a name that starts
+    from a working folder which has been removed, and WrongArgument for a URL, which would be a folder such as `s3:`.
     """
     name = checked_name(path)
+    if is_url(name):
+        raise WrongArgument(
+            f"{name!r} is a URL, and only texts and counts are read from URLs: give a path, and copy the files"
+        )
     try:
         # A whole path needs no working folder.
         if os.path.isabs(name):
