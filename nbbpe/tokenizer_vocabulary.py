@@ -277,7 +277,7 @@ class TokenizerVocabulary:
     ) -> None:
         """Write a report on this vocabulary as one HTML page, which loads nothing and runs no script.
 
-        path : of the page; an existing file is replaced
+        path : of the page, an .html file; an existing one is replaced
         on   : the texts to report on: a path, a list of paths, or a dict from names to sources, each a path, a list of
             paths or an iterator of documents
         name : what the page calls the tokenizer

@@ -287,8 +287,9 @@ def test_invalid_texts_are_errors(small, tmp_path):
     ]:
         with pytest.raises(error, match=message):
             small.report(tmp_path / "r.html", on)
+    (tmp_path / "folder.html").mkdir()
     with pytest.raises(IsADirectoryError):
-        small.report(tmp_path, [tmp_path / "empty.txt"])
+        small.report(tmp_path / "folder.html", [tmp_path / "empty.txt"])
     with pytest.raises(TypeError, match="name must be a str, what the page calls the tokenizer, not 3"):
         small.report(tmp_path / "r.html", {"a": iter(["the cat"])}, name=3)
     assert not (tmp_path / "r.html").exists()
@@ -314,3 +315,12 @@ def test_a_page_does_not_replace_the_text_that_it_is_about(small, tmp_path):
     with pytest.warns(UserWarning, match="markup"), pytest.raises(ValueError, match="cannot be both input and output"):
         small.report(path, on=[path])
     assert path.read_text() == "the cat"
+
+
+def test_a_page_does_not_replace_a_text_where_the_arguments_are_swapped(small, tmp_path):
+    text, page = tmp_path / "text.txt", tmp_path / "page.html"
+    text.write_text("the cat")
+    small.report(page, text)
+    with pytest.raises(ValueError, match=r"path must be a name that ends in \.html, for the page, not .*text\.txt"):
+        small.report(text, page)
+    assert text.read_text() == "the cat"

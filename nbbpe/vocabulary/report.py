@@ -56,6 +56,8 @@ def write_report(
     """See Tokenizer.report; `name` is what the page calls the tokenizer."""
     if not isinstance(name, str):
         raise TypeError(f"name must be a str, what the page calls the tokenizer, not {shown(name)}")
+    if not checked_name(path).endswith((".html", ".htm")):  # as where path and on are swapped: a text would be replaced
+        raise ValueError(f"path must be a name that ends in .html, for the page, not {shown(path)}")
     n_workers = check_workers(workers)
     texts = _texts(on, field, on_error)
     inputs = [each for of_text in texts.values() for each in of_text]
