@@ -825,7 +825,12 @@ def test_a_pattern_stands_for_its_files_by_name(small, tmp_path, monkeypatch, as
         assert_refused(nothing, FileNotFoundError, "no file matches the pattern")
         assert_refused([nothing], FileNotFoundError, "no file matches the pattern")
     assert_refused("data/more*", FileNotFoundError, "no file matches")
-    assert_refused("data", IsADirectoryError, r"'data' is a folder; give the text files in it, such as 'data/\*.txt'")
+    with pytest.raises(IsADirectoryError, match=r"'data' is a folder; give the text files in it, such as 'data/\*\.jsonl'"):
+        nbbpe.train("data", 256, field="story")  # which would belong to plain text no more than to a folder
+    with pytest.raises(FileNotFoundError, match="'data/none'"):
+        nbbpe.train("data/none", 256, field="story")
+    Path("empty").mkdir()
+    assert_refused("empty", IsADirectoryError, r"'empty' is a folder; give the text files in it, such as 'empty/\*.txt'")
     for source in "a\0.txt", Path("a\0.txt"):
         assert_refused(source, FileNotFoundError, r" is 'a\\x00\.txt', which is not a file")
 

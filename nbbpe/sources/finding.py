@@ -91,10 +91,10 @@ def find_by_item(
     else:
         found = [[_input(file, named) for file in find_files(path)] for path in paths]
     inputs = [each for of_item in found for each in of_item]
+    for each in inputs:  # first, as a folder or a missing file is not plain text
+        each.check(on_error)
     if not is_one_of_several:
         check_field(field, inputs)
-    for each in inputs:
-        each.check(on_error)
     for each in inputs:
         if isinstance(each, PlainText):
             warn_of_other_formats(each, name_of(each.file))

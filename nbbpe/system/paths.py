@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 
 from .excerpt import shown
 from .wrong_argument import WrongArgument
@@ -62,10 +64,18 @@ def check_readable(path: Path) -> None:
     """Raise the OSError that reading a file would raise, before long work."""
     mode = os.stat(path).st_mode
     if stat.S_ISDIR(mode):
-        files = os.path.join(os.fsdecode(path), "*.txt")
+        files = os.path.join(os.fsdecode(path), "*" + _ending_in(path))
         raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the text files in it, such as {files!r}")
     if stat.S_ISREG(mode):
         open(path, "rb").close()
+
+
+def _ending_in(folder: Path) -> str:
+    """How the names of most files in a folder end; .txt where there are none with an ending."""
+    endings: Counter[str] = Counter()
+    with suppress(OSError), os.scandir(folder) as entries:
+        endings.update(os.path.splitext(os.fsdecode(entry.name))[1] for entry in entries if entry.is_file())
+    return next((ending for ending, _ in endings.most_common() if ending), ".txt")
 
 
 def check_mappable(path: Path) -> None:
