@@ -269,6 +269,7 @@ def test_a_named_pattern_is_found_by_its_names_and_by_its_regex():
         (r"(?r)\w+|\W+", ValueError, "searches backwards"),
         ("(?R)", ValueError, r"pattern '\(\?R\)' calls itself without end"),
         ("(?P<x>(?&x))", ValueError, "calls itself without end"),
+        ("GPT2", ValueError, r"unknown pattern 'GPT2'; did you mean gpt2"),
         ("gpt4", ValueError, r"unknown pattern 'gpt4'; did you mean gpt-4 or gpt-4o or gpt2\? `nbbpe inspect --help`"),
         ("gpt-9", ValueError, "unknown pattern 'gpt-9'"),
         ("x" * 99, ValueError, "unknown pattern 'x+.*; `nbbpe inspect --help` lists"),

@@ -324,7 +324,7 @@ def get_pattern(pattern: PatternLike) -> Pattern:
     if _LIKE_A_NAME.fullmatch(pattern):
         from difflib import get_close_matches
 
-        near = get_close_matches(pattern, [*NAMED, *ALIASES]) if len(pattern) < _LONG_NAME else []
+        near = get_close_matches(pattern.lower(), [*NAMED, *ALIASES]) if len(pattern) < _LONG_NAME else []
         meant = f"; did you mean {' or '.join(near)}?" if near else ";"
         raise ValueError(f"unknown pattern {shown(pattern)}{meant} {_ALL_NAMES}")
     same = _name_of(pattern)
