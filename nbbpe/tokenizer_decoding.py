@@ -13,6 +13,7 @@ from .encoding.decoder import Decoder
 from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import Tokens
 from .model.model import Model
+from .system.excerpt import shown
 from .system.lazy import lazy
 from .text.utf8 import check_items
 
@@ -92,8 +93,14 @@ class TokenizerDecoding:
                 texts.append(self.decode(ids, errors, skip_special_tokens=skip_special_tokens))
             except UnicodeDecodeError:
                 raise
-            except ValueError as error:
-                raise ValueError(f"batch[{len(texts)}]: {error}") from error
+            except (TypeError, ValueError) as error:
+                at = f"batch[{len(texts)}]"
+                if isinstance(ids, int) or getattr(ids, "ndim", 1) == 0:
+                    way_out = "decode takes the ids of one text"
+                    raise TypeError(f"batch must hold lists of ids, and {at} is {shown(ids)}: {way_out}") from None
+                if isinstance(error, TypeError):
+                    raise
+                raise ValueError(f"{at}: {error}") from error
         return texts
 
     def decode_with_offsets(self, ids: Iterable[int] | NDArray[Any]) -> tuple[str, list[int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import tracemalloc
 
 import naive
@@ -217,7 +218,8 @@ def test_no_errors_are_no_way_to_bytes(small):
 
 @pytest.mark.parametrize("bad", [[97, 98], np.array([97, 98])])
 def test_a_batch_that_is_one_text_is_an_error(small, bad):
-    with pytest.raises((TypeError, ValueError), match="ids must be a"):
+    message = rf"batch must hold lists of ids, and batch\[0\] is {re.escape(repr(bad[0]))}: decode takes"
+    with pytest.raises(TypeError, match=message):
         small.decode_batch(bad)
 
 
@@ -308,6 +310,9 @@ def test_a_stream_takes_nothing_of_ids_that_hold_a_bad_one(small):
     for bad, message in (400, "not in the vocabulary"), (True, no_integer), (1.0, no_integer):
         with pytest.raises(ValueError, match=message):
             stream.push(bad)
+    for several in [0xA9], (0xA9, 97), np.array([0xA9]):
+        with pytest.raises(ValueError, match=rf"^push takes one id, not {re.escape(repr(several))}; feed takes several"):
+            stream.push(several)
     assert stream.push(np.uint16(0xA9)) == "é"
 
 

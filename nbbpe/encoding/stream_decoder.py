@@ -61,7 +61,11 @@ class StreamDecoder:
         # One look-up is faster than a call that decodes many, which refuses what is not an integer, takes NumPy's, and
         # skips special tokens.
         token = self._token_of(token_id) if type(token_id) is int and not self._skips else None
-        return self.feed((token_id,)) if token is None else self._completed(token)
+        if token is not None:
+            return self._completed(token)
+        if isinstance(token_id, (list, tuple)) or getattr(token_id, "ndim", 0) > 0:
+            raise ValueError(f"push takes one id, not {shown(token_id)}; feed takes several")
+        return self.feed((token_id,))
 
     def feed(self, ids: Iterable[int] | NDArray[Any]) -> str:
         """The text that more ids complete. Raises ValueError for an unknown id, and then takes none of them.
