@@ -165,6 +165,19 @@ def test_a_missing_path_is_an_error_that_says_what_could_be_there(tmp_path):
         nbbpe.load((tmp_path / "nothing", tmp_path / "nor this"))
 
 
+def test_a_folder_in_the_place_of_a_file_is_an_error_that_says_what_reads_it(tokenizer, tmp_path):
+    tokenizer.save(tmp_path)
+    read = nbbpe.Tokenizer
+    for call in (
+        lambda: read.from_hf(tmp_path),
+        lambda: read.from_tiktoken(tmp_path, pattern="gpt2"),
+        lambda: read.from_files(tmp_path, tmp_path / "merges.txt"),
+        lambda: read.from_files(tmp_path / "vocab.json", tmp_path),
+    ):
+        with pytest.raises(IsADirectoryError, match=r"is a folder, and a file is read here; nbbpe\.load takes folders"):
+            call()
+
+
 def test_a_url_is_an_error_that_says_what_to_do():
     with pytest.raises(
         FileNotFoundError, match=r"^'https://host/tokenizer\.json' is a URL.*: download it first.*'org/model'"

@@ -84,7 +84,10 @@ def check_mappable(path: Path) -> None:
 
 
 def check_tokenizer_file(path: Path) -> None:
-    """Raise ValueError for a pipe, a device or the like, as some files are read twice; FileNotFoundError for nothing."""
+    """Raise ValueError for a pipe, a device or the like, as some files are read twice; FileNotFoundError for nothing, and
+    IsADirectoryError for a folder."""
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{os.fspath(path)!r} is a folder, and a file is read here; nbbpe.load takes folders")
     _check_no_pipe(path, "a tokenizer is read from files: write it to one")
 
 
