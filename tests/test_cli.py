@@ -782,6 +782,10 @@ def test_help_names_all_commands(run):
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--weight", "0"], ["--weight", "'0' is not positive"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--weight", "1e99999999"], ["is too large or too small"]),
         (["train", "--counts", "text.txt", "--vocab-size", "300", "-o", "x"], ["--counts 'text.txt' must end", ".arrow"]),
+        *(
+            ([*command, "the cat"], ["the cat: No such file or directory (a text itself comes from stdin"])
+            for command in (["count", "-t", "tok"], ["encode", "-t", "tok"], ["inspect", "tok", "--on"])
+        ),
         (["count-words", "text.txt", "-o", "x.csv"], ["x.csv", ".parquet"]),
         (["count-words", "text.txt", "-o", "nowhere/x.parquet"], ["nowhere", "make it first"]),
         (["convert", "tok", "x", "--special", ""], ["empty"]),

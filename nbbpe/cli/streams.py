@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import glob
 import itertools
 import os
 import pathlib
@@ -38,6 +40,9 @@ def as_path(source: str) -> Iterator[Path]:
     if not source:
         raise FileNotFoundError("'' is not the name of a file")
     if source != STDIN:
+        if " " in source and not os.path.exists(source) and not glob.has_magic(source) and "://" not in source:
+            reason = f"{os.strerror(errno.ENOENT)} (a text itself comes from stdin, as in `echo TEXT | nbbpe count -`)"
+            raise FileNotFoundError(errno.ENOENT, reason, source)
         yield source if "://" in source else pathlib.Path(source)
         return
     with tempfile.TemporaryDirectory(prefix="nbbpe-", dir=temporary_folder()) as folder:
