@@ -29,6 +29,7 @@ PATTERNS = [
     r"\p{N}{2}+|\p{Lu}?[\p{Ll}\p{M}]{2,}|\s{,2}+\S",
     r"(?i:'[sdmt]|'ll|'(?:re|ve))|(?>\s+)(?!\S)|[^\s]*?[\r\n/-]|.",
     r"(?<=a)b|(?<!b)a|(x)(?:y|z)*+|[a-f0-9\-]{2,3}?|\.|\^|\u4e2d|\x2f",
+    r"(?P<word>\w+)|(?<i>[xyz]?(?i:(?P<letter>a)))|.",
 ]
 
 
@@ -107,7 +108,7 @@ def test_a_possessive_count_is_spelled_as_each_engine_takes_it():
         (r"\X", r"\\X"),
         (r"\h", r"\\h"),
         (r"(a)\1", r"\\1"),
-        (r"(?P<n>a)", r"\(\?P<n>a"),
+        (r"(?P<n>a)(?P=n)", r"\(\?P=n\)"),
         (r"(?m:.)", r"\(\?m:"),
         (r"(?i)a", r"\(\?i\)"),
         (r"(?i:is)", "'i'"),

@@ -28,6 +28,7 @@ _PIECE = regex.compile(
     | (?P<word> \\[wW])
     | (?P<border> \\[bB])
     | (?P<escape> \\(?: [sSdDtnrfv] | x[0-7][0-9A-Fa-f] | u[0-9A-Fa-f]{4} | [!-/:-@\[-`{-~\ ] ))
+    | (?P<named> \(\? P? < [A-Za-z_]\w* > )
     | (?P<open> \( (?: \? (?: [:=!>] | <[=!] | i: ) | (?!\?) ) )
     | (?P<close> \) )
     | (?P<class> \[\^? )
@@ -130,6 +131,8 @@ class _Translation:
                 raise self.refuse(text, "has different meanings")
             text = _last(self.target)
         start, width, looks = len(self.out), 1, False
+        if kind == "named":  # as nothing that refers to a group is translated
+            kind, text = "open", "(?:"
         if kind == "open":
             self.groups.append(_Group(start, caseless or "i" in text, text[-1] in "=!"))
         elif kind == "close":
