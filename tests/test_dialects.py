@@ -206,6 +206,24 @@ def test_any_pattern_that_is_translated_matches_the_same(pattern):
         assert [piece for piece, _ in theirs.pre_tokenize_str(text)] == ours.split(text) == back.split(text)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "instead"),
+    [
+        (r"\d+$|\D", r"; \Z is the end of the text"),
+        (r"\d+\z|\D", r"; \Z is the end of the text"),
+        (r"\w+\b|\W", r"; where a word ends, write (?!\w), and where one begins, (?<!\w)"),
+        (r"\p{Script=Thai}+|\P{sc=Thai}", r"; write the value of a property alone, as in \p{Thai}"),
+        (r"[[:alpha:]]+|[^a]", r"; write a property, as in \p{Alphabetic}"),
+        (r"\p{Word}|x", ""),
+        (r"(?P<x>a)(?P=x)|.", ""),
+    ],
+)
+def test_what_is_refused_in_a_pattern_to_save_is_told_with_what_to_write(pattern, instead):
+    with pytest.raises(ValueError, match="in the regexes of regex and Oniguruma") as error:
+        translated(pattern, "regex", "Oniguruma")
+    assert str(error.value).endswith(f"Oniguruma{instead}")
+
+
 KIMI = r"[\p{Han}]+|[\p{Lu}\p{M}&&[^\p{Han}]]*[\p{Ll}&&[^\p{Han}]]+|(?s:.)"
 
 

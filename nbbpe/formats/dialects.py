@@ -46,6 +46,13 @@ _MEMBER = regex.compile(
     r"| (?P<dash> - ) | (?P<sign> (?P<own>[&|~^])(?!\g<own>) )",
     regex.VERBOSE | regex.DOTALL,
 )
+# What to write in a pattern instead of what is refused where it is saved.
+_INSTEAD = (
+    (r"\$|\\z", r"; \Z is the end of the text"),
+    (r"\\b", r"; where a word ends, write (?!\w), and where one begins, (?<!\w)"),
+    (r"\\[pP]\{\^?\w+[=:]", r"; write the value of a property alone, as in \p{Thai}"),
+    (r"\[:", r"; write a property, as in \p{Alphabetic}"),
+)
 _LESS = regex.compile(r"\[(?P<members>(?:[^\\\[\]&^]|\\.|\\[pP]\{\w+\})+)&&\[\^(?P<without>\\p\{\w+\})\]\]")
 _NESTED = regex.compile(rf"(?!{POSIX_CLASS})\[(?P<members> {_ONE}+ )\]", regex.VERBOSE | regex.DOTALL)
 # Where case is ignored, Oniguruma takes these for one character too (ß, ﬁ), and `regex` takes i for the Turkish letters.
@@ -90,9 +97,11 @@ class _Translation:
         self.before = ""  # the literal before, for ligatures
 
     def refuse(self, what: str, why: str) -> ValueError:
+        ways_out = _INSTEAD if self.source == "regex" else ()
+        way_out = next((instead for part, instead in ways_out if regex.compile(part).match(self.pattern, self.place)), "")
         return ValueError(
             f"{shown(what)} (character {self.place} of the split pattern {shown(self.pattern)}) {why} in the regexes of "
-            f"{self.source} and {self.target}"
+            f"{self.source} and {self.target}{way_out}"
         )
 
     def translate(self) -> str:
