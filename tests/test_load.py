@@ -154,8 +154,18 @@ LOOKED_FOR = rf"{FILES}.*a pair of paths.*an object of tokenizers, transformers 
 
 @pytest.mark.parametrize("thing", [None, 5, b"path", {}, (), ("a", "b", "c"), ("a", 5), object(), print, str])
 def test_what_is_no_tokenizer_is_an_error_that_says_what_is(thing):
-    with pytest.raises(TypeError, match=rf"is not a tokenizer that nbbpe knows; .*{LOOKED_FOR}"):
+    hint = r" \(nbbpe\.Tokenizer\(vocab, merges, special_tokens\) makes one from its parts\)" if thing == {} else ""
+    with pytest.raises(TypeError, match=rf"is not a tokenizer that nbbpe knows{hint}; .*{LOOKED_FOR}"):
         nbbpe.load(thing)
+
+
+def test_the_parts_of_a_tokenizer_are_an_error_that_says_what_makes_one():
+    """As students pickle them together."""
+    for parts in ({}, []), [{97: b"a"}, [], ["<s>"]]:
+        with pytest.raises(
+            TypeError, match=r"that nbbpe knows \(nbbpe\.Tokenizer\(vocab, merges, special_tokens\) makes one"
+        ):
+            nbbpe.load(parts)
 
 
 def test_a_missing_path_is_an_error_that_says_what_could_be_there(tmp_path):

@@ -85,7 +85,10 @@ def recognised(source: object) -> Recognised:
     ):
         return Recognised("gpt2", tuple(source))
     if not isinstance(source, (str, os.PathLike)):
-        raise TypeError(f"{type(source).__name__} is not a tokenizer that nbbpe knows; it knows {_KNOWN}")
+        first = source[0] if isinstance(source, (tuple, list)) and source else source
+        is_vocab = isinstance(first, dict)
+        hint = " (nbbpe.Tokenizer(vocab, merges, special_tokens) makes one from its parts)" if is_vocab else ""
+        raise TypeError(f"{type(source).__name__} is not a tokenizer that nbbpe knows{hint}; it knows {_KNOWN}")
     if os.path.isdir(source):
         return _in_folder(source)
     if not os.path.exists(source):
