@@ -145,7 +145,8 @@ def train(
         Words that occur less often are skipped. None skips none; "auto" skips as few as possible so that the rest fits in
         `memory_limit`, with a warning that says how much of the text is skipped. The provenance has the figures.
     executor
-        A concurrent.futures.Executor that counts in place of nbbpe's own worker processes, see `count_words`.
+        A concurrent.futures.Executor that counts in place of nbbpe's own worker processes, see `count_words`; not for a
+        `Mixture`.
 
     Returns
     -------
