@@ -1,4 +1,4 @@
-"""What other libraries' names are called here, for the errors of those who try them first."""
+"""What other libraries' names and the command's are called here, for the errors of those who try them first."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ _WITH_SPECIAL = "with_special_tokens([...]), which gives another Tokenizer"
 _TRANSFORMERS = "nbbpe.hf.NbbpeTokenizerFast.from_tokenizer(tok)"
 _ID_OF = "special_tokens[...], as in tok.special_tokens['<|endoftext|>']"
 _NAMED = "special_tokens, a dict from token to id, which says nothing of roles; or " + _TRANSFORMERS
+_COMPARE = "nbbpe.inspection.compare(a, b, path)"
 _ENCODING = "nbbpe.load(name), or as in tiktoken the function of nbbpe.tiktoken"
 
 # Names of tokenizers, sentencepiece, minbpe and transformers, with what a Tokenizer has for them.
@@ -25,6 +26,7 @@ OF_TOKENIZER = {
     "bos_id": _ID_OF,
     "bos_token": _NAMED,
     "bos_token_id": _ID_OF,
+    "compare": _COMPARE,
     "convert_ids_to_tokens": "id_to_token(id)",
     "convert_tokens_to_ids": "token_to_id(token)",
     "decode_ids": "decode(ids)",
@@ -57,7 +59,7 @@ OF_TOKENIZER = {
     "train_new_from_iterator": "truncate(n) to the bytes, and extend(documents=..., vocab_size=...) of what that gives",
 }
 
-# Those of modules.
+# Those of modules, and of the command's subcommands, which are methods.
 OF_MODULE = {
     "AutoTokenizer": "nbbpe.load(name_or_folder), or nbbpe.hf.NbbpeTokenizerFast",
     "BPE": _TRAIN,
@@ -67,10 +69,16 @@ OF_MODULE = {
     "RegexTokenizer": _TRAIN,
     "SentencePieceProcessor": "nbbpe.load(path); the models of sentencepiece are not among the formats",
     "SentencePieceTrainer": _TRAIN,
+    "compare": _COMPARE,
+    "convert": "nbbpe.load(path), and to_hf, save_tiktoken or another method of what it gives",
+    "count": "nbbpe.Tokenizer.count, as in tok.count(text)",
     "encoding_for_model": _ENCODING,
+    "extend": "nbbpe.Tokenizer.extend, as in tok.extend(source, vocab_size)",
     "from_file": "nbbpe.load(path)",
     "from_pretrained": "nbbpe.load(name)",
     "get_encoding": _ENCODING,
+    "inspect": "nbbpe.inspection.vocabulary_figures(tok), or nbbpe.inspection.text_figures(tok, path)",
+    "report": "nbbpe.Tokenizer.report, as in tok.report('report.html', path)",
     "train_from_iterator": "nbbpe.train(documents=..., vocab_size=...)",
 }
 

@@ -16,6 +16,7 @@ from vocabularies import BYTE_RANKS, BYTES
 import nbbpe
 import nbbpe.tiktoken
 from nbbpe import names_elsewhere
+from nbbpe.cli.commands import nbbpe as subcommands
 from nbbpe.text.pattern import NAMED
 from nbbpe.text.utf8 import CHECKED_CHARACTERS
 
@@ -531,6 +532,8 @@ def test_a_name_of_another_library_says_what_it_is_called_here(small):
     for name in names_elsewhere.OF_MODULE:
         with pytest.raises(AttributeError, match=f"no attribute '{name}'; use nbbpe"):
             getattr(nbbpe, name)
+    names = {name.replace("-", "_") for name in subcommands.list_commands(None)}
+    assert {name for name in names if not hasattr(nbbpe, name)} <= set(names_elsewhere.OF_MODULE)
     with pytest.raises(AttributeError, match=r"^'Tokenizer' object has no attribute 'encod'$") as raised:
         small.encod  # noqa: B018
     assert raised.value.name == "encod"  # by which Python suggests a name
