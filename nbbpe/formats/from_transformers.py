@@ -41,24 +41,22 @@ def tokens_beside(folder: str, own: list[dict[str, Any]]) -> list[dict[str, Any]
                     raise ValueError(f"the id of {shown(text)} must be an integer, and is {shown(token_id)}")
                 listed[token_id] = _token({"content": text}, text in special)
         listed |= {token["id"]: known[token["content"]] for token in own}
-    by_name = {token["content"]: token for token in listed.values()}
-    added = {token["content"]: token for _, token in sorted(listed.items()) if known.get(token["content"]) != token}
+    added = {token["content"]: token for _, token in sorted(listed.items())}
     for has_role, token in named:
         text = token["content"]
-        if text not in known and text not in added:
-            added[text] = by_name.get(text, token) | {"special": True}
-        elif has_role and (text in added or not is_listed):
-            token = added.get(text, known.get(text, token))
-            if not token["special"]:
-                added[text] = token | {"special": True}
+        if text in added:
+            added[text] = added[text] | {"special": has_role or added[text]["special"]}
+        elif text not in known:
+            added[text] = token | {"special": True}
+    for text in added.keys() & known.keys():  # what was special once is skipped by decoding
+        added[text] = added[text] | {"special": known[text]["special"] or added[text]["special"]}
     for key, value in config.items():
         if key.endswith("_token") and key not in ROLES and isinstance(value, str) and value not in {*known, *added}:
             raise ValueError(
                 f"{os.path.join(folder, CONFIG)}: {key} is {shown(value)}, which is no token elsewhere in the folder, and "
                 "versions of transformers differ in whether it becomes one. Remove it, or give the path of tokenizer.json"
             )
-    added.pop("", None)
-    return list(added.values())
+    return [token for text, token in added.items() if text and token != known.get(text)]
 
 
 def check_prefix_space(folder: str, pre_tokenizer: object) -> None:
