@@ -30,6 +30,17 @@ FOLDERS = {
     "roles in their order": {"tokenizer_config.json": {"pad_token": "[PAD]", "bos_token": "<b>"}},
     "others": {"tokenizer_config.json": {"additional_special_tokens": ["<b>", "<a>"], "eos_token": END}},
     "others with names": {"tokenizer_config.json": {"extra_special_tokens": {"image_token": "<b>"}, "eos_token": "<a>"}},
+    "others with and without names": {
+        "tokenizer_config.json": {"extra_special_tokens": {"image_token": END}, "additional_special_tokens": ["<a>"]}
+    },
+    "a name of a plain token": {
+        "tokenizer.json": {"added_tokens": [{"id": 265, **PLAIN}]},
+        "tokenizer_config.json": {"extra_special_tokens": {"image_token": END}},
+    },
+    "others in older files, too": {
+        "tokenizer_config.json": {"additional_special_tokens": ["<a>", "<b>"]},
+        "special_tokens_map.json": {"additional_special_tokens": ["<b>"]},
+    },
     "listed by id": {"tokenizer_config.json": {"added_tokens_decoder": LISTED, "pad_token": "[PAD]"}},
     "older tokens": {"added_tokens.json": {"<a>": 267, "<b>": 266}},
     "older roles": {

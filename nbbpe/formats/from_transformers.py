@@ -33,7 +33,7 @@ def tokens_beside(folder: str, own: list[dict[str, Any]]) -> list[dict[str, Any]
     if not is_listed:
         roles = _read(folder, MAP)
         with naming(os.path.join(folder, MAP)):
-            named = list(_named(config | roles))
+            named = list(_named(config | roles | {name: config[name] for name in LISTS if config.get(name)}))
         special = {token["content"] for _, token in named}
         with naming(os.path.join(folder, ADDED)):
             for text, token_id in _read(folder, ADDED).items():
@@ -93,9 +93,14 @@ def _by_id(entries: object) -> dict[int, dict[str, Any]]:
 
 def _named(config: Mapping[str, Any]) -> Iterator[tuple[bool, dict[str, Any]]]:
     """The special tokens that a config names, in transformers' order, and whether each is named by a role."""
-    extra: object = next((config[name] for name in reversed(LISTS) if config.get(name)), None)
-    others = extra.values() if isinstance(extra, dict) else extra if isinstance(extra, list) else []
-    for has_role, value in [*((True, config.get(role)) for role in ROLES), *((False, value) for value in others)]:
+    roles = {role: config.get(role) for role in ROLES}
+    others: list[object] = []
+    for entry in (config.get(name) for name in LISTS):
+        if isinstance(entry, dict):
+            roles |= entry
+        elif isinstance(entry, list) and entry:
+            others = entry
+    for has_role, value in [*((True, value) for value in roles.values()), *((False, value) for value in others)]:
         if value is not None:
             yield has_role, _token({"content": value} if isinstance(value, str) else value, True)
 
