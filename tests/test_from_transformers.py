@@ -24,10 +24,19 @@ def described(content: str, **flags: bool) -> dict[str, Any]:
 
 LISTED = {"270": described("<b>"), "266": described("<a>", special=False), "265": described(END, lstrip=True)}
 PLAIN = described(END, special=False)
+PADDING = {"strategy": "BatchLongest", "direction": "Right", "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"}
 FOLDERS = {
     "nothing": {},
     "a role": {"tokenizer_config.json": {"pad_token": "[PAD]"}},
     "roles in their order": {"tokenizer_config.json": {"pad_token": "[PAD]", "bos_token": "<b>"}},
+    "padding": {"tokenizer.json": {"padding": PADDING}, "tokenizer_config.json": {"eos_token": "<a>"}},
+    "padding where a role has no token": {
+        "tokenizer.json": {"padding": PADDING},
+        "tokenizer_config.json": {"eos_token": "<a>", "pad_token": None},
+    },
+    "padding by a plain token": {
+        "tokenizer.json": {"padding": {**PADDING, "pad_token": END}, "added_tokens": [{"id": 265, **PLAIN}]}
+    },
     "others": {"tokenizer_config.json": {"additional_special_tokens": ["<b>", "<a>"], "eos_token": END}},
     "others with names": {"tokenizer_config.json": {"extra_special_tokens": {"image_token": "<b>"}, "eos_token": "<a>"}},
     "others with and without names": {

@@ -17,14 +17,18 @@ from .to_huggingface import TOKEN_FLAGS
 from .transformers_names import ADDED, CONFIG, LISTS, MAP, ROLES
 
 
-def tokens_beside(folder: str, own: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The added tokens of a folder that its tokenizer.json lacks, or has with other flags, in transformers' order.
 
-    own : the added tokens of the tokenizer.json
+    document : the tokenizer.json, which can be read
 
     Raises ValueError that names a file which is broken, or which versions of transformers take differently.
     """
     config = _read(folder, CONFIG)
+    own, padding = document.get("added_tokens") or [], document.get("padding")
+    if isinstance(padding, dict):  # which names a pad token where no other file does
+        config = {"pad_token": padding.get("pad_token")} | config
+    _check_prefix_space(folder, config, document.get("pre_tokenizer"))
     known = {token["content"]: _token(token, False) for token in own}
     is_listed = "added_tokens_decoder" in config
     with naming(os.path.join(folder, CONFIG)):
@@ -59,13 +63,13 @@ def tokens_beside(folder: str, own: list[dict[str, Any]]) -> list[dict[str, Any]
     return [token for text, token in added.items() if text and token != known.get(text)]
 
 
-def check_prefix_space(folder: str, pre_tokenizer: object) -> None:
+def _check_prefix_space(folder: str, config: Mapping[str, Any], pre_tokenizer: object) -> None:
     """Raise ValueError if a config contradicts the tokenizer.json on the space in front of texts.
 
     transformers 4 then does what the config says, and 5 mostly what the tokenizer.json says. Neither
     changes a Sequence.
     """
-    said = _read(folder, CONFIG).get("add_prefix_space")
+    said = config.get("add_prefix_space")
     has = pre_tokenizer.get("add_prefix_space") if isinstance(pre_tokenizer, dict) else None
     if isinstance(said, bool) and isinstance(has, bool) and said != has:
         raise ValueError(

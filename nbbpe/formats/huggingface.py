@@ -92,11 +92,10 @@ def _model(document: Any, name: str, normalizer: Normalizer, folder: str | None 
 
 def _with_beside(model: Model, document: dict[str, Any], name: str, normalizer: Normalizer, folder: str) -> Model:
     """The model of a document, with the tokens that a folder has beside it."""
-    from .from_transformers import check_prefix_space, tokens_beside
+    from .from_transformers import tokens_beside
 
-    check_prefix_space(folder, document.get("pre_tokenizer"))
     own = document.get("added_tokens") or []
-    beside = {token["content"]: token for token in tokens_beside(folder, own)}
+    beside = {token["content"]: token for token in tokens_beside(folder, document)}
     if not beside:
         return model
     names = list(beside)
