@@ -65,6 +65,15 @@ def test_the_ids_are_those_of_minbpe(tmp_path, pattern, special):
     assert nbbpe.load(tmp_path / "folder") == loaded
 
 
+@pytest.mark.parametrize("pattern", [r" ?\w+|\W", r" \w+|\w+|\W", r"\w+|[^\w ]+| "])
+def test_spaces_at_the_ends_of_a_pattern_count(tmp_path, pattern):
+    tok = nbbpe.train(documents=["the cat sat on the mat"] * 3, vocab_size=262, pattern=pattern)
+    write(tmp_path / "x.model", tok, pattern, {})
+    content = (tmp_path / "x.model").read_bytes()
+    (tmp_path / "x.model").write_bytes(content.replace(b"\n", b"\r\n"))  # as written on Windows
+    assert nbbpe.load(tmp_path / "x.model") == tok
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -29,11 +29,11 @@ def read_model(path: Path) -> Model:
     name = os.fspath(path)
     try:
         with open(path, encoding="utf-8") as file:
-            lines = list(map(str.strip, file))
+            lines = [line.rstrip("\n") for line in file]
     except UnicodeDecodeError as error:
         raise ValueError(f"{name}: not valid UTF-8 (byte {error.start})") from None
     with naming(name):
-        if lines[0] != "minbpe v1":
+        if lines[0].strip() != "minbpe v1":
             raise ValueError(f"is {shown(lines[0])}, and nbbpe reads 'minbpe v1'")
         n_special = _numbers(lines, 2, 1)[0]
         special = _special_tokens(lines, n_special)
