@@ -9,6 +9,7 @@ import pytest
 import regex
 import texts
 from real_patterns import REAL
+from timing import seconds
 
 import nbbpe
 
@@ -83,6 +84,11 @@ def test_spaces_at_the_ends_of_a_pattern_count(tmp_path, pattern):
         ("minbpe v1\n\n1\n<|a|>\n", "line 4 must have a special token and its id, and is '<.a.>'"),
         ("minbpe v1\n\n3\n<|a|> 256\n", "line 5 must have a special token and its id, and is ''"),
         ("minbpe v1\n\n2\n<|a 256\n<|a|> 257\n", "line 5: minbpe never finds '<.a.>', as '<.a' comes before it"),
+        (
+            "minbpe v1\n\n3\n<|a|>b 259\n<|a 256\n<|a|> 257\n",
+            "line 6: minbpe never finds '<.a.>', as '<.a' comes before it",
+        ),
+        ("minbpe v1\n\n2\n<|a 256\n<|a 257\n", "line 5: special token '<.a' comes twice"),
         ("minbpe v1\n\n1\n<|a|> 97\n", "special token '<.a.>' .*97"),
         ("minbpe v1\n\n0\n97 256\n", "line 4: '97 256' are not two ids of tokens before"),
         ("minbpe v1\n\n0\n97 98 99\n", "line 4 must have 2 numbers, and is '97 98 99'"),
@@ -105,3 +111,13 @@ def test_a_file_in_another_encoding_is_named(tmp_path):
     (tmp_path / "x.model").write_bytes(b"minbpe v1\n\xff\n0\n")
     with pytest.raises(ValueError, match=r"x\.model: not valid UTF-8 \(byte 10\)"):
         nbbpe.load(tmp_path / "x.model")
+
+
+def test_many_special_tokens_do_not_take_long(tmp_path):
+    def time_of(n: int) -> float:
+        lines = [f"<{number}> {300 + number}" for number in range(n)]
+        (tmp_path / "x.model").write_text("\n".join(["minbpe v1", "", str(n), *lines, ""]))
+        return seconds(lambda: nbbpe.load(tmp_path / "x.model"), rounds=1)
+
+    time_of(100)
+    assert time_of(8_000) < 1  # 3 s if each is compared with all before it

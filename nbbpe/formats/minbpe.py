@@ -75,14 +75,22 @@ def _numbers(lines: list[str], number: int, n: int) -> list[int]:
 
 def _special_tokens(lines: list[str], n: int) -> dict[str, int]:
     special: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for number in range(3, 3 + n):
         words = lines[number].split() if number < len(lines) else []
         if len(words) != 2:
             raise ValueError(f"line {number + 1} must have a special token and its id, and is {shown(' '.join(words))}")
-        token = words[0]
-        # It takes the first that matches, and nbbpe the longest.
-        hidden_by = next((other for other in special if token.startswith(other)), None)
-        if hidden_by is not None:
-            raise ValueError(f"line {number + 1}: minbpe never finds {shown(token)}, as {shown(hidden_by)} comes before it")
-        special[token] = _numbers([words[1]], 0, 1)[0]
+        if words[0] in special:
+            raise ValueError(f"line {number + 1}: special token {shown(words[0])} comes twice")
+        special[words[0]] = _numbers([words[1]], 0, 1)[0]
+        numbers[words[0]] = number
+    starts: list[str] = []  # the tokens with which the next one begins; the last is the first in the file
+    for token in sorted(special):
+        while starts and not token.startswith(starts[-1]):
+            starts.pop()
+        if starts and numbers[starts[-1]] < numbers[token]:  # it takes the first that matches, and nbbpe the longest
+            raise ValueError(
+                f"line {numbers[token] + 1}: minbpe never finds {shown(token)}, as {shown(starts[-1])} comes before it"
+            )
+        starts.append(token)
     return special
