@@ -35,7 +35,7 @@ def save_pretrained(
             )
     if chat_template is not None and not isinstance(chat_template, str):
         raise TypeError(f"chat_template must be a str, a template of Jinja, not {type(chat_template).__name__}")
-    config: dict[str, Any] = new_config() | roles
+    config: dict[str, Any] = new_config(model) | roles
     if model_max_length is not None:
         config["model_max_length"] = check_positive("model_max_length", model_max_length)
     if chat_template is not None:

@@ -65,6 +65,15 @@ def two_of_one_id() -> nbbpe.Tokenizer:
     return nbbpe.load(encoding)
 
 
+def with_space(tmp_path: Path) -> nbbpe.Tokenizer:
+    """A tokenizer that puts a space in front of texts, which only a tokenizer.json can say."""
+    trained().to_hf(tmp_path / "x.json")
+    document = json.loads((tmp_path / "x.json").read_text())
+    document["pre_tokenizer"] = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+    (tmp_path / "x.json").write_text(json.dumps(document))
+    return nbbpe.load(tmp_path / "x.json")
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "tok"
@@ -96,6 +105,24 @@ def test_transformers_reads_the_folder(folder, kind):
         assert theirs.decode(tokenizer.encode(text)) == tokenizer.decode(tokenizer.encode(text))
     assert len(theirs) == len(tokenizer)
     assert {*tokenizer.special_tokens} == {*theirs.get_added_vocab()}
+
+
+def test_the_config_says_whether_a_space_goes_in_front(folder, tmp_path):
+    """Where it does not, transformers 4 takes the space away, and does what an older config says."""
+    tokenizer = with_space(tmp_path)
+    for write in tokenizer.save, tokenizer.save_pretrained:
+        write(folder)
+        assert config(folder)["add_prefix_space"] is True
+        assert nbbpe.load(folder) == tokenizer
+    tokenizer.save(folder)
+    trained().save(folder)
+    assert "add_prefix_space" not in config(folder)
+    hf = pytest.importorskip("nbbpe.hf", reason="needs transformers")
+    made = hf.NbbpeTokenizerFast.from_tokenizer(tokenizer)
+    assert made.encode("the") == tokenizer.encode("the") == tokenizer.encode(" the")
+    made.save_pretrained(tmp_path / "fast")
+    assert config(tmp_path / "fast")["add_prefix_space"] is True
+    assert nbbpe.load(tmp_path / "fast") == tokenizer
 
 
 def test_transformers_takes_nothing_of_older_files(folder):

@@ -52,7 +52,7 @@ def write(new: str, folder: str, text: str, model: Model) -> list[str]:
         return []
     write_text(os.path.join(new, JSON), text)
     config = {
-        **new_config(),
+        **new_config(model),
         **_fitting(os.path.join(folder, CONFIG), model),
         "added_tokens_decoder": saved_tokens(model),
     }
@@ -69,16 +69,18 @@ def saved_tokens(model: Model) -> dict[str, Any]:
     return {str(token_id): added_token(token, flags.get(token, ())) for token, token_id in model.special.items()}
 
 
-def new_config() -> dict[str, Any]:
+def new_config(model: Model) -> dict[str, Any]:
     """The content of a tokenizer_config.json that says no more than it must."""
-    return {"tokenizer_class": _CLASSES[0], "clean_up_tokenization_spaces": False, "model_max_length": _NO_LIMIT}
+    config = {"tokenizer_class": _CLASSES[0], "clean_up_tokenization_spaces": False, "model_max_length": _NO_LIMIT}
+    # transformers 4 takes the space away where the config does not say this.
+    return config | ({"add_prefix_space": True} if model.extras.prefix_space else {})
 
 
 def _fitting(path: str, model: Model) -> dict[str, Any]:
     """The entries of a tokenizer_config.json that was there before, such as a chat template, as far as they fit a model.
 
     transformers would add a token that the model lacks, with an id of its own, so these are omitted. So is what would have
-    it read another file than ours, or take another class.
+    it read another file than ours, take another class, or put a space in front of texts.
     """
     try:
         old = read_json(path)
@@ -92,7 +94,7 @@ def _fitting(path: str, model: Model) -> dict[str, Any]:
     kept = dict(old) if isinstance(old, dict) else {}
     if kept.get("tokenizer_class") not in _CLASSES:
         kept.pop("tokenizer_class", None)
-    for name in _OTHER_READERS:
+    for name in (*_OTHER_READERS, "add_prefix_space"):
         kept.pop(name, None)
     for role in ROLES:
         if kept.get(role) is not None and not is_known(kept[role]):

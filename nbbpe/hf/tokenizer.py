@@ -130,9 +130,12 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         """
         with tempfile.TemporaryDirectory(prefix="nbbpe-") as folder:
             path = os.path.join(folder, "tokenizer.json")
-            load(tokenizer).to_hf(path)
+            loaded = load(tokenizer)
+            loaded.to_hf(path)
             backend = Backend.from_file(path)
         options.setdefault("clean_up_tokenization_spaces", False)
+        if loaded._model.extras.prefix_space:  # which transformers 4 takes away otherwise
+            options.setdefault("add_prefix_space", True)
         made: NbbpeTokenizerFast = cls(tokenizer_object=backend, **options)
         return made
 
