@@ -179,6 +179,10 @@ def test_what_a_user_put_into_the_config_stays_if_it_fits(folder):
         "bos_token": "<|gone|>",
         "mask_token": ["?"],
         "unk_token": None,
+        "add_bos_token": False,
+        "user_token": "<|user|>",
+        "image_token": "<|gone|>",
+        "model_specific_special_tokens": {"user_token": "<|user|>", "image_token": "<|gone|>"},  # of transformers 5
         "extra_special_tokens": ["<|user|>", "<|gone|>"],
         "additional_special_tokens": {"user_token": "<|user|>", "gone_token": {"content": "<|gone|>"}},
         "tokenizer_class": "TokenizersBackend",
@@ -189,12 +193,13 @@ def test_what_a_user_put_into_the_config_stays_if_it_fits(folder):
     other = trained("cl100k")
     other.save(folder)
     found = config(folder)
-    for key in "chat_template", "padding_side", "eos_token", "pad_token", "unk_token":
+    for key in "chat_template", "padding_side", "eos_token", "pad_token", "unk_token", "add_bos_token", "user_token":
         assert found[key] == own[key]
     assert found["tokenizer_class"] == "PreTrainedTokenizerFast"
     assert found["extra_special_tokens"] == ["<|user|>"]
     assert found["additional_special_tokens"] == {"user_token": "<|user|>"}
-    assert not {"bos_token", "mask_token", "auto_map", "fast_tokenizer_files"} & set(found)
+    assert found["model_specific_special_tokens"] == {"user_token": "<|user|>"}
+    assert not {"bos_token", "mask_token", "image_token", "auto_map", "fast_tokenizer_files"} & set(found)
     assert nbbpe.load(folder) == other
 
 

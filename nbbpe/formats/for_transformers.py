@@ -96,10 +96,11 @@ def _fitting(path: str, model: Model) -> dict[str, Any]:
         kept.pop("tokenizer_class", None)
     for name in (*_OTHER_READERS, "add_prefix_space"):
         kept.pop(name, None)
-    for role in ROLES:
-        if kept.get(role) is not None and not is_known(kept[role]):
-            del kept[role]
-    for name in LISTS:
+    for key, value in [*kept.items()]:
+        names_token = value is not None if key in ROLES else key.endswith("_token") and isinstance(value, (str, dict))
+        if names_token and not is_known(value):
+            del kept[key]
+    for name in (*LISTS, "model_specific_special_tokens"):
         tokens = kept.pop(name, None)
         if isinstance(tokens, list):
             kept[name] = [token for token in tokens if is_known(token)]
