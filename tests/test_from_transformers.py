@@ -68,7 +68,14 @@ FOLDERS = {
         "tokenizer_config.json": {"added_tokens_decoder": {"265": PLAIN}, "eos_token": END, "pad_token": "<b>"},
     },
     "an empty token": {"tokenizer_config.json": {"pad_token": "", "eos_token": "<a>"}},
-    "what changes no ids": {"tokenizer_config.json": {"add_bos_token": True, "bos_token": END, "model_max_length": 5}},
+    "what changes no ids": {
+        "tokenizer_config.json": {
+            "add_bos_token": True,
+            "bos_token": END,
+            "model_max_length": 5,
+            "fast_tokenizer_files": ["tokenizer.json"],
+        }
+    },
 }
 
 
@@ -118,6 +125,10 @@ def test_a_role_gets_the_next_id(small, tmp_path):
     [
         ({"tokenizer_config.json": {"image_token": "<a>"}}, "_config.json: image_token is '<a>', which is no token elsewh"),
         ({"tokenizer_config.json": {"add_prefix_space": True}}, "_config.json: add_prefix_space is True, and in tokenizer"),
+        (
+            {"tokenizer_config.json": {"fast_tokenizer_files": ["tokenizer.4.0.json"]}},
+            "_config.json: fast_tokenizer_files is ",
+        ),
         ({"tokenizer_config.json": {"pad_token": "the"}}, r"\('the'\): model.merges\[\d\] .* b'the' is an added token"),
         ({"tokenizer_config.json": {"pad_token": "!"}}, r"files beside it add or change \('!'\): model: .* as '!' is"),
         ({"tokenizer_config.json": {"pad_token": 5}}, "_config.json: a token must be a string, or an object with a conte"),

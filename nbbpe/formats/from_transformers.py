@@ -14,7 +14,7 @@ from typing import Any
 from ..system.excerpt import naming, shown
 from .json_text import read_json
 from .to_huggingface import TOKEN_FLAGS
-from .transformers_names import ADDED, CONFIG, LISTS, MAP, ROLES
+from .transformers_names import ADDED, CONFIG, JSON, LISTS, MAP, ROLES
 
 
 def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -29,6 +29,12 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
     if isinstance(padding, dict):  # which names a pad token where no other file does
         config = {"pad_token": padding.get("pad_token")} | config
     _check_prefix_space(folder, config, document.get("pre_tokenizer"))
+    versions = config.get("fast_tokenizer_files")
+    if isinstance(versions, list) and any(name != JSON for name in versions):
+        raise ValueError(
+            f"{os.path.join(folder, CONFIG)}: fast_tokenizer_files is {shown(versions)}, of which each version of "
+            "transformers reads another. Give the path of the one that you mean"
+        )
     known = {token["content"]: _token(token, False) for token in own}
     is_listed = "added_tokens_decoder" in config
     with naming(os.path.join(folder, CONFIG)):
