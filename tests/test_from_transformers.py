@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import texts
+from timing import seconds
 
 import nbbpe
 from nbbpe.conversion import read_tokenizer
@@ -151,3 +152,10 @@ def test_a_broken_config_is_named(small, tmp_path):
     (tmp_path / "tokenizer_config.json").write_text('{"pad_token": ')
     with pytest.raises(ValueError, match=r"tokenizer_config\.json, line 1: not valid JSON"):
         nbbpe.load(tmp_path)
+
+
+def test_many_tokens_do_not_take_long(small, tmp_path):
+    tokens = {str(300 + number): described(f"<{number}>") for number in range(10_000)}
+    names = {f"{token_id}_token": "<0>" for token_id in tokens}
+    write(tmp_path, small, {"tokenizer_config.json": {"added_tokens_decoder": tokens, **names}})
+    assert seconds(lambda: nbbpe.load(tmp_path), rounds=1) < 1  # 2 s if the tokens are gone through for each name

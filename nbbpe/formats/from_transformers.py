@@ -1,8 +1,9 @@
 """The tokens that a folder of transformers has beside its tokenizer.json.
 
-transformers gives those of tokenizer_config.json that the tokenizer.json lacks the next ids. If the config has no
-added_tokens_decoder, as those of older versions, special_tokens_map.json and added_tokens.json count, too. Nothing else in
-these files changes ids here: neither the class, nor `add_bos_token`, which transformers 5 ignores beside a tokenizer.json.
+transformers gives those of tokenizer_config.json that the tokenizer.json lacks the next ids, and the pad token of its
+padding, if the config has none. If the config has no added_tokens_decoder, as those of older versions,
+special_tokens_map.json and added_tokens.json count, too. Nothing else in these files changes ids here: neither the class,
+nor `add_bos_token`, which transformers 5 ignores beside a tokenizer.json.
 """
 
 from __future__ import annotations
@@ -60,8 +61,9 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
             added[text] = token | {"special": True}
     for text in added.keys() & known.keys():  # what was special once is skipped by decoding
         added[text] = added[text] | {"special": known[text]["special"] or added[text]["special"]}
+    every = {*known, *added}
     for key, value in config.items():
-        if key.endswith("_token") and key not in ROLES and isinstance(value, str) and value not in {*known, *added}:
+        if key.endswith("_token") and key not in ROLES and isinstance(value, str) and value not in every:
             raise ValueError(
                 f"{os.path.join(folder, CONFIG)}: {key} is {shown(value)}, which is no token elsewhere in the folder, and "
                 "versions of transformers differ in whether it becomes one. Remove it, or give the path of tokenizer.json"
