@@ -185,7 +185,6 @@ def _put_moves(automaton: PartialAutomaton, levels: Levels, moves: NDArray[np.ui
     """Write the moves of one automaton, of which the dead state is the state `base` of all."""
     offsets = layout.MOVE_BYTES * (np.arange(automaton.n_states) + base)
     rows = np.where(automaton.next_state == DEAD, 0, offsets[automaton.next_state])
-    rows[DEAD] = offsets[automaton.next_state[DEAD]]
     class_at = levels.class_in(automaton)
     moves[: levels.n_classes, :, 0] = rows[:, class_at].T
     moves[: levels.n_classes, :, 1] = automaton.tells[:, class_at].T
