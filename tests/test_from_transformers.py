@@ -14,7 +14,7 @@ import nbbpe
 from nbbpe.conversion import read_tokenizer
 
 END = texts.SPECIAL
-TEXT = f"the <a> <b>  <mask> {END}  x[PAD]y"
+TEXT = f"the <a> <b>  <mask> {END}  x[PAD]y <c> <z>"
 
 
 def described(content: str, **flags: bool) -> dict[str, Any]:
@@ -23,9 +23,10 @@ def described(content: str, **flags: bool) -> dict[str, Any]:
     return {"content": content, **dict.fromkeys(names, False), "special": True, **flags}
 
 
-LISTED = {"270": described("<b>"), "266": described("<a>", special=False), "265": described(END, lstrip=True)}
+LISTED = {"270": described("<b>"), "268": described("<a>", special=False), "265": described(END, lstrip=True)}
 PLAIN = described(END, special=False)
 PADDING = {"strategy": "BatchLongest", "direction": "Right", "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"}
+ALONE = {END: 265, "<c>": 267}  # of the tokenizer.json
 FOLDERS = {
     "nothing": {},
     "a role": {"tokenizer_config.json": {"pad_token": "[PAD]"}},
@@ -52,23 +53,47 @@ FOLDERS = {
         "special_tokens_map.json": {"additional_special_tokens": ["<b>"]},
     },
     "listed by id": {"tokenizer_config.json": {"added_tokens_decoder": LISTED, "pad_token": "[PAD]"}},
-    "older tokens": {"added_tokens.json": {"<a>": 267, "<b>": 266}},
+    "older tokens": {"added_tokens.json": {"<a>": 269, "<b>": 268}},
     "older roles": {
         "tokenizer_config.json": {"mask_token": "<b>"},
         "special_tokens_map.json": {"mask_token": described("<mask>", lstrip=True), "pad_token": "[PAD]"},
-        "added_tokens.json": {"[PAD]": 266},
+        "added_tokens.json": {"[PAD]": 268},
     },
     "older files that do not count": {
         "tokenizer_config.json": {"added_tokens_decoder": {}},
         "special_tokens_map.json": {"pad_token": "[PAD]"},
-        "added_tokens.json": {"<a>": 266},
+        "added_tokens.json": {"<a>": 268},
     },
     "special only in the tokenizer.json": {"tokenizer_config.json": {"added_tokens_decoder": {"265": PLAIN}}},
     "a role of a listed token": {
-        "tokenizer.json": {"added_tokens": [{"id": 265, **PLAIN}, {"id": 266, **described("<b>", special=False)}]},
+        "tokenizer.json": {"added_tokens": [{"id": 265, **PLAIN}, {"id": 267, **described("<b>", special=False)}]},
         "tokenizer_config.json": {"added_tokens_decoder": {"265": PLAIN}, "eos_token": END, "pad_token": "<b>"},
     },
     "an empty token": {"tokenizer_config.json": {"pad_token": "", "eos_token": "<a>"}},
+    "roles of listed tokens, and of one that is not": {
+        "tokenizer_config.json": {
+            "added_tokens_decoder": {
+                "268": {"content": "<a>"},
+                "269": described("<b>", special=False, rstrip=True),
+            },
+            **{"additional_special_tokens": ["<a>"], "bos_token": "<b>", "pad_token": "<c>"},
+        },
+    },
+    "an older role of a token of the vocabulary": {"tokenizer_config.json": {"eos_token": "<c>"}},
+    "a role that is said not to be special": {
+        "tokenizer_config.json": {"pad_token": {"__type": "AddedToken", "content": "[PAD]", "special": False}},
+    },
+    "older tokens that are named": {
+        "tokenizer_config.json": {"additional_special_tokens": ["<a>"]},
+        "added_tokens.json": {"<a>": 268, "<b>": 269},
+    },
+    "an id that another token has": {"added_tokens.json": {"<a>": 265}},
+    "two lists": {"tokenizer_config.json": {"additional_special_tokens": ["<a>"], "extra_special_tokens": ["<b>"]}},
+    "a list that is empty": {"tokenizer_config.json": {"additional_special_tokens": ["<a>"], "extra_special_tokens": []}},
+    "other names of tokens": {
+        "tokenizer_config.json": {"image_token": END, "video_token": "<a>", "extra_special_tokens": ["<a>"]},
+    },
+    "a role that model.vocab has": {"tokenizer_config.json": {"bos_token": "<z>", "pad_token": "[PAD]"}},
     "what changes no ids": {
         "tokenizer_config.json": {
             "add_bos_token": True,
@@ -81,27 +106,29 @@ FOLDERS = {
 
 
 @pytest.fixture(scope="module")
-def small() -> nbbpe.Tokenizer:
+def document(tmp_path_factory) -> dict[str, Any]:
+    """A tokenizer.json with an added token that is not special, and one in model.vocab that is no added token."""
     made = nbbpe.train(documents=["the cat sat on the mat <a> <b> x <mask> y"] * 3, vocab_size=266, special_tokens=[END])
     assert made.special_tokens == {END: 265}
-    return made
+    path = tmp_path_factory.mktemp("small") / "tokenizer.json"
+    made.to_hf(path)
+    document = json.loads(path.read_text())
+    document["model"]["vocab"]["<z>"] = 266
+    document["added_tokens"].append({"id": 267, **described("<c>", special=False, lstrip=True)})
+    return document
 
 
-def write(folder: Path, small: nbbpe.Tokenizer, files: dict[str, Any]) -> None:
-    small.to_hf(folder / "tokenizer.json")
-    starts = {
-        "tokenizer.json": json.loads((folder / "tokenizer.json").read_text()),
-        "tokenizer_config.json": {"tokenizer_class": "PreTrainedTokenizerFast"},
-    }
-    for name, content in {"tokenizer_config.json": {}, **files}.items():
+def write(folder: Path, document: dict[str, Any], files: dict[str, Any]) -> None:
+    starts = {"tokenizer.json": document, "tokenizer_config.json": {"tokenizer_class": "PreTrainedTokenizerFast"}}
+    for name, content in {"tokenizer.json": {}, "tokenizer_config.json": {}, **files}.items():
         content = starts[name] | content if name in starts else content
         (folder / name).write_text(json.dumps(content))
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_a_folder_has_the_tokens_that_transformers_adds(small, tmp_path, name):
+def test_a_folder_has_the_tokens_that_transformers_adds(document, tmp_path, name):
     transformers = pytest.importorskip("transformers", reason="needs transformers")
-    write(tmp_path, small, FOLDERS[name])
+    write(tmp_path, document, FOLDERS[name])
     theirs = transformers.AutoTokenizer.from_pretrained(str(tmp_path))
     tokenizer = nbbpe.load(tmp_path)
     assert tokenizer.special_tokens == theirs.get_added_vocab()
@@ -111,14 +138,25 @@ def test_a_folder_has_the_tokens_that_transformers_adds(small, tmp_path, name):
         assert tokenizer.decode(one, skip_special_tokens=True) == theirs.decode(one, skip_special_tokens=True)
     assert nbbpe.load(theirs).encode(TEXT) == tokenizer.encode(TEXT)
     if "tokenizer.json" not in FOLDERS[name]:
-        assert nbbpe.load(tmp_path / "tokenizer.json") == small  # who names the file means it alone
+        assert nbbpe.load(tmp_path / "tokenizer.json").special_tokens == ALONE  # who names the file means it alone
     assert read_tokenizer(tmp_path, normalizer="ignore") == tokenizer
 
 
-def test_a_role_gets_the_next_id(small, tmp_path):
-    write(tmp_path, small, FOLDERS["a role"])
-    assert nbbpe.load(tmp_path).special_tokens == {END: 265, "[PAD]": 266}
-    assert nbbpe.load(tmp_path).encode("x[PAD]") == [120, 266]
+@pytest.mark.parametrize("is_special", [False, True])
+def test_a_token_that_is_not_special_is_found_in_any_form(document, tmp_path, is_special):
+    transformers = pytest.importorskip("transformers", reason="needs transformers")
+    token = "<e\u0301>"
+    files = {"tokenizer_config.json": {"pad_token": token}} if is_special else {"added_tokens.json": {token: 268}}
+    write(tmp_path, document | {"normalizer": {"type": "NFC"}}, files)
+    ids = nbbpe.load(tmp_path).encode(f"{token} <\u00e9>")
+    assert ids == transformers.AutoTokenizer.from_pretrained(str(tmp_path))(f"{token} <\u00e9>")["input_ids"]
+    assert ids.count(268) == 2 - is_special
+
+
+def test_a_role_gets_the_next_id(document, tmp_path):
+    write(tmp_path, document, FOLDERS["a role"])
+    assert nbbpe.load(tmp_path).special_tokens == ALONE | {"[PAD]": 268}
+    assert nbbpe.load(tmp_path).encode("x[PAD]") == [120, 268]
 
 
 @pytest.mark.parametrize(
@@ -134,28 +172,45 @@ def test_a_role_gets_the_next_id(small, tmp_path):
         ({"tokenizer_config.json": {"pad_token": "!"}}, r"files beside it add or change \('!'\): model: .* as '!' is"),
         ({"tokenizer_config.json": {"pad_token": 5}}, "_config.json: a token must be a string, or an object with a conte"),
         ({"tokenizer_config.json": {"added_tokens_decoder": {"a": END}}}, "_config.json: added_tokens_decoder must be an"),
+        ({"tokenizer_config.json": {"added_tokens_decoder": {"\u0663": END}}}, "_config.json: added_tokens_decoder must"),
+        ({"tokenizer_config.json": {"added_tokens_decoder": {"9" * 20: END}}}, "_config.json: added_tokens_decoder must"),
         ({"tokenizer_config.json": {"added_tokens_decoder": []}}, "_config.json: added_tokens_decoder must be an object"),
         ({"special_tokens_map.json": {"pad_token": {}}}, "special_tokens_map.json: a token must be a string, or an objec"),
         ({"special_tokens_map.json": []}, r"special_tokens_map.json: must be an object, and is \[\]"),
-        ({"added_tokens.json": {"<a>": "266"}}, "added_tokens.json: the id of '<a>' must be an integer, and is '266'"),
+        ({"added_tokens.json": {"<a>": "268"}}, "added_tokens.json: the id of '<a>' must be an integer, and is '268'"),
+        ({"added_tokens.json": {"<a>": True}}, "added_tokens.json: the id of '<a>' must be an integer, and is True"),
     ],
 )
-def test_what_transformers_alone_can_follow_is_refused_by_name(small, tmp_path, files, message):
-    write(tmp_path, small, files)
+def test_what_transformers_alone_can_follow_is_refused_by_name(document, tmp_path, files, message):
+    write(tmp_path, document, files)
     with pytest.raises(ValueError, match=message):
         nbbpe.load(tmp_path)
-    assert nbbpe.load(tmp_path / "tokenizer.json") == small
+    assert nbbpe.load(tmp_path / "tokenizer.json").special_tokens == ALONE
 
 
-def test_a_broken_config_is_named(small, tmp_path):
-    write(tmp_path, small, {})
+def test_a_broken_config_is_named(document, tmp_path):
+    write(tmp_path, document, {})
     (tmp_path / "tokenizer_config.json").write_text('{"pad_token": ')
     with pytest.raises(ValueError, match=r"tokenizer_config\.json, line 1: not valid JSON"):
         nbbpe.load(tmp_path)
+    (tmp_path / "added_tokens.json").symlink_to("missing")
+    (tmp_path / "tokenizer_config.json").write_text("{}")
+    with pytest.raises(FileNotFoundError, match=r"added_tokens\.json"):
+        nbbpe.load(tmp_path)
 
 
-def test_many_tokens_do_not_take_long(small, tmp_path):
+def test_many_tokens_do_not_take_long(document, tmp_path):
     tokens = {str(300 + number): described(f"<{number}>") for number in range(10_000)}
     names = {f"{token_id}_token": "<0>" for token_id in tokens}
-    write(tmp_path, small, {"tokenizer_config.json": {"added_tokens_decoder": tokens, **names}})
+    write(tmp_path, document, {"tokenizer_config.json": {"added_tokens_decoder": tokens, **names}})
     assert seconds(lambda: nbbpe.load(tmp_path), rounds=1) < 1  # 2 s if the tokens are gone through for each name
+
+
+def test_a_tokenizer_without_special_tokens_gets_the_first_one(tmp_path):
+    made = nbbpe.train(documents=["the cat sat on the mat"], vocab_size=258, pattern="cl100k")
+    made.to_hf(tmp_path / "tokenizer.json")
+    # The space is said of ByteLevel alone; here it is one of several.
+    (tmp_path / "tokenizer_config.json").write_text('{"pad_token": "[PAD]", "add_prefix_space": true}')
+    loaded = nbbpe.load(tmp_path)
+    assert loaded.special_tokens == {"[PAD]": 258}
+    assert loaded.encode("at[PAD]") == [256, 258]
