@@ -57,7 +57,7 @@ def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "apply", 
         document = read_json(path_or_tokenizer)
         name = os.fspath(path_or_tokenizer)
         if beside:
-            return _model(document, name, normalizer, os.path.dirname(name) or os.curdir)
+            return _model(document, name, normalizer, os.path.dirname(name))
     return _model(document, name, normalizer)
 
 
