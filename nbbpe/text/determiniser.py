@@ -232,8 +232,8 @@ class _Determiniser:
         in_set, or_start = self._in_set[what >> 1], bool(what & 1)
         if before >= 0:
             return in_set[before]
-        answers = {or_start} if before in (_TEXT_START, _ANYTHING) else set()
-        if before != _TEXT_START:
+        answers = {or_start}  # a state before which nothing is asked does not come here
+        if before == _ANYTHING:
             answers.update(in_set[: self._end])
         return answers.pop() if len(answers) == 1 else None
 
