@@ -51,6 +51,7 @@ EXAMPLES = {
     r"\w+(?:'\w+)*+|\W": (["two words", "a "], ["it's", "a'"]),
     r"(?:a?b?){2,}c|(?:x|y)?+z|\w| ": (["z", "d d"], ["a", "xz", "cy"]),
     r"a+$|.|\n": (["a", "ab\n", "\n"], ["a\n", "baa\nb"]),
+    r"(?<=b)a+\Z|\w|\n": (["ba", "ba\n", "\nab"], []),
 }
 
 
@@ -122,10 +123,10 @@ def test_look_behind_that_no_start_depends_on_has_an_automaton(pattern):
 
 
 def test_a_start_after_a_character_is_no_dead_state():
-    """Also where a state of the automaton has the same moves: here after two characters as before them."""
-    pattern = r"(?:..)*x(?<=.)|\b(?:..)+y"
+    """Also where a state of the automaton has the same moves: here after one character."""
+    pattern = r"(?s:..)*x"
     automaton, splitter = compile_partly(parse(pattern)), RegexSplitter(pattern)
-    for text in "aax", "aaax", "aabbxaax", "xx", "axax", "aay.aay", "ayx":
+    for text in "aax", "aaax", "aabbxaax", "xx", "axax":
         assert split_if_decided(automaton, text) == splitter.split(text)
 
 
@@ -157,6 +158,17 @@ def test_compiling_ends_in_time_within_a_state(monkeypatch):
     with pytest.raises(Unsupported, match="more than 1 s"):
         compile_partly(tree)
     assert len(steps) < 110
+
+
+@pytest.mark.parametrize("pattern", [r"^|.", r"(?<=a)|.", r"\b|."])
+def test_what_matches_the_empty_text_is_not_compiled(pattern):
+    with pytest.raises(Unsupported, match="what matches the empty text"):
+        compile_partly(parse(pattern))
+
+
+def test_a_run_ends_where_no_match_can_follow():
+    never = r"\ba(?=b)[bc](?<=c)d"  # looks at two characters before that is clear
+    assert compile_partly(parse(f"{never}|.")).n_states == compile_partly(parse(".")).n_states
 
 
 PATTERNS = {
