@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 import tracemalloc
+from collections import Counter
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
@@ -21,6 +22,7 @@ from vocabularies import BYTES
 import nbbpe
 from nbbpe.counting import word_table
 from nbbpe.counting.word_counts import words_from_texts
+from nbbpe.counting.word_table import _split_partly
 from nbbpe.kernels.pieces.marked_pretokens import MOST_MARKED
 from nbbpe.kernels.pieces.pattern_tables import N_LEVELS
 from nbbpe.kernels.training.split_words import split_decided
@@ -214,6 +216,18 @@ def test_the_kernel_decides_as_the_automata_do(pattern):
     assert found == parts
     assert n - n_undecided > n / 4
     assert (n_undecided > 9) == (pattern.spelling == PATTERNS["list"])
+
+
+@pytest.mark.parametrize("split_bytes", [1, 5, 9, 1 << 20])
+def test_pieces_are_split_some_at_a_time(sizes, split_bytes):
+    sizes(split=split_bytes)
+    pattern = get_pattern(r"(?:\d+,?)++|\p{L}+(?<=[a-z])|.")
+    texts = {"ab": 3, "12": 1, "cat": 2, "dog.": 7, "1234": 5, "x" * 12: 1, "a" * 300: 4, "12.": 2, "b" * 8: 1, "?": 1}
+    found: Counter[str] = Counter()
+    for words in _split_partly(words_from_texts(texts), pattern, by_regex=False):
+        for (start, end), n in zip(pairwise(words.starts), words.counts.tolist(), strict=True):
+            found[words.text[start:end].tobytes().decode()] += n
+    assert +found == sum((Counter(pattern.split(text) * n) for text, n in texts.items()), Counter())
 
 
 NUMBERS = r"(?:\d+,?)++|\p{L}+|\s|[^\s\p{L}\d]"
