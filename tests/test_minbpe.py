@@ -81,6 +81,7 @@ def test_spaces_at_the_ends_of_a_pattern_count(tmp_path, pattern):
         ("minbpe v2\n", "is 'minbpe v2', and nbbpe reads 'minbpe v1'"),
         ("minbpe v1\n", "line 3 must have 1 numbers, and is ''"),
         ("minbpe v1\n\nx\n", "line 3 must have 1 numbers, and is 'x'"),
+        ("minbpe v1\n\n1\n<|a|> 1000000000\n", "line 4 must have a special token and its id, and is '<.a.> 1000000000'"),
         ("minbpe v1\n\n1\n<|a|>\n", "line 4 must have a special token and its id, and is '<.a.>'"),
         ("minbpe v1\n\n3\n<|a|> 256\n", "line 5 must have a special token and its id, and is ''"),
         ("minbpe v1\n\n2\n<|a 256\n<|a|> 257\n", "line 5: minbpe never finds '<.a.>', as '<.a' comes before it"),

@@ -65,10 +65,14 @@ def _pattern(regex: str) -> Pattern | None:
     return pattern
 
 
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdecimal() and len(word) < 10
+
+
 def _numbers(lines: list[str], number: int, n: int) -> list[int]:
     """The `n` numbers in a line."""
     words = lines[number].split() if number < len(lines) else []
-    if len(words) != n or not all(word.isascii() and word.isdecimal() and len(word) < 10 for word in words):
+    if len(words) != n or not all(map(_is_number, words)):
         raise ValueError(f"line {number + 1} must have {n} numbers, and is {shown(' '.join(words))}")
     return list(map(int, words))
 
@@ -78,11 +82,11 @@ def _special_tokens(lines: list[str], n: int) -> dict[str, int]:
     numbers: dict[str, int] = {}
     for number in range(3, 3 + n):
         words = lines[number].split() if number < len(lines) else []
-        if len(words) != 2:
+        if len(words) != 2 or not _is_number(words[1]):
             raise ValueError(f"line {number + 1} must have a special token and its id, and is {shown(' '.join(words))}")
         if words[0] in special:
             raise ValueError(f"line {number + 1}: special token {shown(words[0])} comes twice")
-        special[words[0]] = _numbers([words[1]], 0, 1)[0]
+        special[words[0]] = int(words[1])
         numbers[words[0]] = number
     starts: list[str] = []  # the tokens with which the next one begins; the last is the first in the file
     for token in sorted(special):
