@@ -363,6 +363,7 @@ def test_a_vocabulary_with_ends_of_words_is_refused(tmp_path):
             for protocol in range(2, 6)
         ),
         (b"1 '\\x00' 1\n2 '\\x01' 1\n", r"x\.model' is a vocabulary of RWKV, .* merges nothing, so it is not BPE; a token"),
+        (b"1 b'\\xff' 1\r\n2 '\\x01' 1\r\n", "is a vocabulary of RWKV"),
         (b"GGUF\x03\0\0\0", r"is a model in GGUF: give the tokenizer\.json of the model"),
         (b"minbp v1\n", "is neither JSON nor a file of ranks; a tokenizer is"),
         (b"", "is neither JSON nor a file of ranks"),
