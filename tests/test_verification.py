@@ -173,6 +173,41 @@ def test_names_of_models_are_found_by_huggingface_hub(small, monkeypatch, tmp_pa
         nbbpe.load("org/ranks")
 
 
+@pytest.mark.parametrize("files", [["tokenizer.json"], ["vocab.json", "merges.txt"]])
+def test_what_transformers_reads_beside_the_files_of_a_model_is_fetched(small, monkeypatch, tmp_path, files):
+    hub = pytest.importorskip("huggingface_hub", reason="needs huggingface_hub")
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+
+    small.to_hf(tmp_path / "tokenizer.json")
+    small.save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    asked, problems = [], {}
+
+    def download(name, file, local_files_only=False):
+        asked.append((file, local_files_only))
+        if file in problems:
+            raise problems[file]
+        if file not in files:
+            raise (LocalEntryNotFoundError if local_files_only else EntryNotFoundError)("404")
+        return str(tmp_path / file)
+
+    def no_network(url):
+        raise OSError("no network")
+
+    beside = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
+    monkeypatch.setattr(hub, "hf_hub_download", download)
+    monkeypatch.setattr(hub, "get_hf_file_metadata", lambda url: None)
+    assert nbbpe.load("org/model") == small
+    assert asked[-3:] == [(file, False) for file in beside]
+    for file in beside:
+        problems = {file: LocalEntryNotFoundError("the connection was lost")}
+        with pytest.raises(FileNotFoundError, match=r"could not fetch the model .*connection was lost"):
+            nbbpe.load("org/model")
+    problems = {}
+    monkeypatch.setattr(hub, "get_hf_file_metadata", no_network)
+    assert nbbpe.load("org/model") == small
+    assert asked[-3:] == [(file, True) for file in beside]
+
+
 def test_a_name_without_its_library_says_what_to_install(monkeypatch):
     monkeypatch.setattr(known_names.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setitem(sys.modules, "tiktoken", None)
