@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import string
 import time
 import tracemalloc
 from collections import Counter
@@ -24,7 +25,7 @@ from nbbpe.counting import word_table
 from nbbpe.counting.word_counts import words_from_texts
 from nbbpe.counting.word_table import _split_partly
 from nbbpe.kernels.pieces.marked_pretokens import MOST_MARKED
-from nbbpe.kernels.pieces.pattern_tables import N_LEVELS
+from nbbpe.kernels.pieces.pattern_tables import MOST_LEVELS, N_LEVELS
 from nbbpe.kernels.training.split_words import split_decided
 from nbbpe.text import checked_automaton, determiniser
 from nbbpe.text.automaton import compile_automaton, split
@@ -291,6 +292,27 @@ def test_where_automata_are_too_large_regex_splits_all_pieces():
         tokenizer = nbbpe.train(iter(["the aceg cat aa ah"] * 3), 262, pattern=pattern)
         assert tokenizer == nbbpe.train(iter(["the aceg cat aa ah"] * 3), 262, pattern=pattern, split_with="regex")
         assert tokenizer.encode("aa ah") == tokenizer._splitting_with("regex").encode("aa ah")
+
+
+def test_as_many_automata_split_in_turn_as_there_is_room_for():
+    most = [r"\b\w+\b|\W"] * MOST_LEVELS
+    letters = "".join(map(chr, range(0x4E00, 0x4E00 + 40)))
+    # Together they have too many classes, but few as regards boundaries.
+    classes = [rf"\b{string.ascii_letters[:40]}|\w+|\W", rf"\b{letters}|\w+|\W"]
+    for pattern, n_levels in (most, MOST_LEVELS), ([*most, most[0]], 0), (classes, 0), (classes[:1], 1), (classes[1:], 1):
+        found = get_pattern(pattern)
+        assert found.tables.view(np.int64)[N_LEVELS] == n_levels
+        tokenizer = nbbpe.Tokenizer(BYTES | {256: b"ab"}, [(b"a", b"b")], [], found)
+        assert tokenizer.encode("ab a b") == [256, *b" a b"]
+
+
+def test_text_before_a_match_is_a_pretoken_of_its_own():
+    """Also where the match ends the piece."""
+    pattern = r"(?<=\d)a|\s|b"
+    assert get_pattern(pattern).is_partly_compiled > get_pattern("gpt2").is_partly_compiled
+    tokenizer = nbbpe.Tokenizer(BYTES | {256: b"1a"}, [(b"1", b"a")], [], pattern)
+    for text in "b1a", "1a", "11a 1a":
+        assert tokenizer.encode(text) == tokenizer._splitting_with("regex").encode(text) == [*text.encode()]
 
 
 def test_where_pieces_are_not_found_nothing_is_compiled(monkeypatch):
