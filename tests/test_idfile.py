@@ -220,6 +220,20 @@ def test_a_bare_npy_file_says_its_dtype_itself(tmp_path):
     with open(tmp_path / "a.npy", "wb") as out:
         np.lib.format.write_array(out, np.array([7, 8]), version=(2, 0))
     assert nbbpe.TokenFile(tmp_path / "a.npy", dtype=np.int64).ids.tolist() == [7, 8]
+    with pytest.raises(ValueError, match=r"a\.npy holds ids of int64, and the argument dtype says uint16"):
+        nbbpe.TokenFile(tmp_path / "a.npy", dtype=np.uint16)
+
+
+def test_the_header_of_a_bare_npy_file_says_how_many_ids_there_are(tmp_path):
+    path = tmp_path / "a.npy"
+    header = b"{'descr': '<u2', 'fortran_order': False, 'shape': (3,)}".ljust(5000) + b"\n"
+    start = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    path.write_bytes(start + bytes([1, 0, 2, 0, 3, 0]))
+    assert nbbpe.TokenFile(path).ids.tolist() == [1, 2, 3]
+    for n in 2, 4:
+        path.write_bytes(start + bytes(2 * n))
+        with pytest.raises(ValueError, match=rf"a\.npy holds {n} ids, and its header says 3: it was truncated or added to"):
+            nbbpe.TokenFile(path)
 
 
 # Documents
@@ -671,7 +685,7 @@ def test_what_is_no_file_of_ids_is_told(tmp_path):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=r"a\.npy is not a NumPy array file"):
             nbbpe.TokenFile(path)
-    for array in np.zeros((2, 2), dtype=np.uint16), np.zeros(3), np.array(5), np.array([None]):
+    for array in np.zeros((2, 2), dtype=np.uint16), np.zeros(3), np.zeros(3, dtype=bool), np.array(5), np.array([None]):
         np.save(path, array)
         with pytest.raises(ValueError, match=r"a\.npy must hold a 1-D array of integers, and holds one of"):
             nbbpe.TokenFile(path)
