@@ -8,6 +8,7 @@ import json
 import os
 import random
 import re
+import threading
 import tracemalloc
 import warnings
 from fractions import Fraction
@@ -136,6 +137,8 @@ def test_a_source_without_text_changes_no_count_of_the_others(share):
     assert beside.merges == alone.merges == []
     told = beside.provenance["training"]["mixture"]["sources"]
     assert told == {"a": {"bytes": 7, "multiplier": 1000}, "b": {"bytes": 0, "multiplier": 1000}}
+    with pytest.raises(ValueError, match="there is no text"):
+        trained({"a": iter([]), "b": iter([])}, {"a": 1, "b": share})
 
 
 def test_a_sample_of_lines_is_what_the_digests_say(tmp_path):
@@ -210,6 +213,11 @@ def test_nothing_is_held_out_of_a_pipe(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ValueError, match="'a' is a pipe, which cannot be read twice: nothing can be held out of it"):
         nbbpe.train(nbbpe.Mixture({"a": tmp_path / "pipe"}, held_out=0.1), 300)
+    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=["the the cat"], daemon=True)
+    writer.start()
+    mixture = nbbpe.Mixture({"a": tmp_path / "pipe", "b": iter(["hat"])}, weights={"b": 2})
+    assert nbbpe.train(mixture, 258).merges == [(b"a", b"t"), (b"t", b"h")]
+    writer.join(10)
 
 
 def test_what_is_held_out_is_not_trained_on_and_told(tmp_path):
@@ -367,6 +375,7 @@ def test_the_number_of_workers_changes_nothing(tmp_path, sizes):
         ({"max_bytes": 1.5}, TypeError, 'max_bytes must be a number of bytes, or a str such as "4GB", not 1.5'),
         ({"max_bytes": {"b": 1}}, ValueError, "max_bytes names 'b'"),
         ({"held_out": 1}, ValueError, "held_out must be at least 0 and less than 1, not 1"),
+        ({"held_out": False}, TypeError, "held_out must be a number, not False"),
         ({"held_out": "0.1"}, TypeError, "held_out must be a number, not '0.1'"),
         ({"seed": 2**63}, ValueError, "seed must fit in 64 bits"),
         ({"seed": -(2**63) - 1}, ValueError, "seed must fit in 64 bits"),
