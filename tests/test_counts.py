@@ -18,6 +18,7 @@ import texts
 import nbbpe
 from nbbpe.counting.count_tables import count_rows
 from nbbpe.text.pattern import NAMED
+from nbbpe.words.weights import check_weights, whole_factors
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -337,6 +338,12 @@ def test_weighted_merges_are_those_of_repeated_text():
     assert repeated.merges
 
 
+def test_weights_are_integers_over_the_least_common_denominator():
+    weights = check_weights([np.float64(0.25), Fraction(np.int64(1), np.int64(6)), np.int64(2)], 3, "counts")
+    assert whole_factors(weights) == ([3, 2, 24], 12)
+    assert type(weights[1].numerator) is type(weights[1].denominator) is int  # those of NumPy would wrap around
+
+
 @pytest.mark.parametrize(
     ("weights", "error", "message"),
     [
@@ -346,6 +353,7 @@ def test_weighted_merges_are_those_of_repeated_text():
         ([1, 0], ValueError, r"weights\[1\] must be a positive number, not 0"),
         ([-0.5, 1], ValueError, r"weights\[0\] must be a positive number"),
         ([float("nan"), 1], ValueError, r"weights\[0\] must be a positive number"),
+        ([1, float("inf")], ValueError, r"weights\[1\] must be a positive number, not inf"),
         (["1", 1], TypeError, r"weights\[0\] must be a positive number or a Fraction, not '1'"),
         ([True, 1], TypeError, r"weights\[0\]"),
         ([2**62, 2**62], OverflowError, r"add up to .* so far, and at most 9,223,372,036,854,775,807"),
