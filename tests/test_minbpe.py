@@ -27,7 +27,7 @@ def write(path: Path, tok: nbbpe.Tokenizer, pattern: str, special: dict[str, int
 
 def ids_of_minbpe(path: Path, text: str) -> list[int]:
     """The ids of a text by the rules of minbpe, of a file without errors."""
-    _, pattern, n, *lines = map(str.strip, path.read_text(encoding="utf-8").split("\n")[:-1])
+    _, pattern, n, *lines = path.read_text(encoding="utf-8").split("\n")[:-1]
     special = {token: int(token_id) for token, token_id in map(str.split, lines[: int(n)])}
     merges = {tuple(map(int, line.split())): 256 + rank for rank, line in enumerate(lines[int(n) :])}
     ids: list[int] = []
@@ -52,10 +52,10 @@ def ids_of_minbpe(path: Path, text: str) -> list[int]:
     return ids
 
 
-@pytest.mark.parametrize("pattern", [GPT4, "", " [a-z]+|[\u2028\x0b]|(?s:.)"])  # minbpe strips spaces around it
+@pytest.mark.parametrize("pattern", [GPT4, "", " [a-z]+|[\u2028\x0b]|(?s:.)"])
 @pytest.mark.parametrize("special", [SPECIAL, {}])
 def test_the_ids_are_those_of_minbpe(tmp_path, pattern, special):
-    tok = nbbpe.train(documents=[texts.SAMPLE], vocab_size=330, pattern=pattern.strip() or None, tie_break="ids")
+    tok = nbbpe.train(documents=[texts.SAMPLE], vocab_size=330, pattern=pattern or None, tie_break="ids")
     write(tmp_path / "mine.model", tok, pattern, special)
     loaded = nbbpe.load(tmp_path / "mine.model")
     assert loaded == (tok.with_special_tokens(special) if special else tok)
