@@ -228,11 +228,11 @@ def _lines(found: Explanation) -> list[str]:
     lines = [f"pattern   {found.name or 'a custom one'}"]
     lines += [f"regex     {each}" for each in found.regexes]
     if found.not_compiled:
-        lines.append(f"compiled  no: {found.not_compiled}")
+        lines.append(f"compiled  {'in part' if found.is_partly_compiled else 'no'}: {found.not_compiled}")
         if found.regexes:
             what = "each distinct piece once" if found.has_pieces else "all of the text"
             if found.is_partly_compiled:
-                what = "only long pieces, and those in which that is not decided without it, each once"
+                what = "pieces above 254 bytes, and those in which automata leave something undecided, each once"
             lines.append(f"          `regex` splits {what}")
     else:
         n_regexes = len(found.regexes)

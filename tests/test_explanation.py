@@ -191,9 +191,9 @@ def test_why_a_pattern_is_not_compiled_is_told(pattern, why):
     )
     assert found.has_pieces == any(found.is_certain)
     lines = str(found).splitlines()
-    place = lines.index(f"compiled  no: {found.not_compiled}")
+    place = lines.index(f"compiled  {'in part' if found.is_partly_compiled else 'no'}: {found.not_compiled}")
     if pattern is not None:
-        wanted = "only long pieces, and those in which that is not decided" if found.has_pieces else "all of the text"
+        wanted = "pieces above 254 bytes, and those in which automata leave something undecided" if found.has_pieces else "all of the text"
         assert lines[place + 1].startswith(f"          `regex` splits {wanted}")
     assert found.is_partly_compiled == found.has_pieces
 
