@@ -193,7 +193,8 @@ def test_why_a_pattern_is_not_compiled_is_told(pattern, why):
     lines = str(found).splitlines()
     place = lines.index(f"compiled  {'in part' if found.is_partly_compiled else 'no'}: {found.not_compiled}")
     if pattern is not None:
-        wanted = "pieces above 254 bytes, and those in which automata leave something undecided" if found.has_pieces else "all of the text"
+        in_part = "pieces above 254 bytes, and those in which automata leave something undecided"
+        wanted = in_part if found.has_pieces else "all of the text"
         assert lines[place + 1].startswith(f"          `regex` splits {wanted}")
     assert found.is_partly_compiled == found.has_pieces
 

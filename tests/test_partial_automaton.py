@@ -318,3 +318,23 @@ def test_text_before_a_match_is_a_pretoken_of_its_own():
 def test_where_pieces_are_not_found_nothing_is_compiled(monkeypatch):
     monkeypatch.setattr(checked_automaton, "compile_partly", None)
     assert get_pattern(WITHOUT_PIECES).tables is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_rare"),
+    [(PATTERNS["words"], True), (TINY_AYA, True), (NUMBERS, True), (r"(?>[a-z]+|[a-z]+x)|\W|\w", False), (r"\w+|\W", True)],
+)
+def test_threads_share_a_text_where_regex_is_rarely_needed(pattern, is_rare, sizes, tmp_path):
+    sizes(for_threads=1, thread_part=1000, for_workers=1)
+    text = "It's the cat, 1,234 mats;\nand 7 dogs. " * 400
+    tokenizer = nbbpe.Tokenizer(BYTES | {256: b"at"}, [(b"a", b"t")], [], pattern)
+    encoder, by_regex = tokenizer._encoder, tokenizer._splitting_with("regex")
+    assert encoder.in_python == (encoder.cut_by is None) == (not is_rare)
+    assert by_regex._encoder.in_python
+    ids = by_regex.encode_array(text)
+    assert tokenizer.encode_array(text, num_threads=3).tolist() == ids.tolist()
+    assert tokenizer.count(text, num_threads=3) == len(ids)
+    assert tokenizer.encode_batch([text] * 9, num_threads=3) == [ids.tolist()] * 9
+    (tmp_path / "a.txt").write_text(text)
+    assert tokenizer.encode_file(tmp_path / "a.txt", tmp_path / "a.bin", workers=3) == len(ids)
+    assert np.fromfile(tmp_path / "a.bin", dtype=np.uint16).tolist() == ids.tolist()

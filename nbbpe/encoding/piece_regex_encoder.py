@@ -39,8 +39,6 @@ class PieceRegexEncoder(CompiledEncoder):
     """Finds and caches pieces as a CompiledEncoder does; `regex` finds the pretokens of a piece that is not cached, unless
     they are decided by automata."""
 
-    in_python = True
-
     def __init__(
         self,
         merges: Merges,
@@ -55,7 +53,9 @@ class PieceRegexEncoder(CompiledEncoder):
         merges = merges._replace(joins=merges.joins[:0])
         tables = tables_for_regex(pattern.tables) if by_regex else pattern.tables
         super().__init__(merges, tables, dtype, max_pieces, specials)
-        self.cut_by = None
+        self.in_python = by_regex or not pattern.rarely_needs_regex
+        if self.in_python:
+            self.cut_by = None
         self._pattern = pattern
         self._splits_ahead = True
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 # disk.
 regex: Any = imported_on_use("regex")
 
+_WORDS = "The cat, a dog.\n"
 _PARTS_AT_ONCE = 1 << 14  # in a list of parts that several patterns have made
 _LONG_PART = 1 << 16  # characters of a part that is split again in lists of its own
 
@@ -108,6 +109,17 @@ class Pattern:
         from .pattern_tables import have_partial_automata
 
         return self.tables is not None and have_partial_automata(self.tables)
+
+    @lazy
+    def rarely_needs_regex(self) -> bool:
+        """Whether automata decide plain words, so that `regex` splits few pieces, or none."""
+        from .partial_automaton import split_if_decided
+        from .pattern_tables import partial_automata
+
+        return self.is_compiled or (
+            self.is_partly_compiled
+            and all(split_if_decided(automaton, _WORDS) is not None for automaton in partial_automata(self.levels))
+        )
 
     @lazy
     def takes_all(self) -> bool:

@@ -140,8 +140,7 @@ def boundary_tables(levels: Sequence[Level]) -> layout.PatternTables | None:
     pairs = joined.certain("pairs")
     if not (pairs[letters, space].all() or pairs[space, letters].all()):
         return None
-    partial = [as_partial(level) if isinstance(level, Automaton) else level.automaton for level in levels]
-    automata = [each for each in partial if each is not None]
+    automata = partial_automata(levels)
     tables = None
     if len(automata) == len(levels) <= layout.MOST_LEVELS:
         with suppress(Unsupported):  # too many classes
@@ -152,6 +151,12 @@ def boundary_tables(levels: Sequence[Level]) -> layout.PatternTables | None:
     tables.view(np.int64)[layout.BY_REGEX] = True
     tables.flags.writeable = False
     return tables
+
+
+def partial_automata(levels: Sequence[Level]) -> list[PartialAutomaton]:
+    """The partial automaton of each level that has one."""
+    found = [as_partial(level) if isinstance(level, Automaton) else level.automaton for level in levels]
+    return [each for each in found if each is not None]
 
 
 def _tables_of_partial(levels: Levels, automata: Sequence[PartialAutomaton]) -> NDArray[np.uint64]:
