@@ -69,10 +69,10 @@ class Explanation:
 
     name         : the named pattern that it is equal to, or None
     regexes      : the regexes that split in turn; empty for no pattern
-    is_compiled  : whether it runs as automata; else `regex` splits
+    is_compiled  : whether automata alone split by it; if not, `has_pieces` and `is_partly_compiled` say what `regex` splits
     not_compiled : why it is not compiled, or ""
-    has_pieces   : whether certain boundaries are used; `regex` then splits each distinct piece once, else all text
-    is_partly_compiled : whether it sees only the pieces in which automata leave something undecided
+    has_pieces   : whether certain boundaries are used, and each distinct piece is split once; else `regex` splits all text
+    is_partly_compiled : whether `regex` splits only long pieces, and those in which automata leave something undecided
     levels       : each regex as an automaton; empty if it is not compiled
     text         : the text to split, or None; in bytes, each byte of invalid UTF-8 is a character (surrogateescape)
     pretokens    : the pretokens of the text, in order

@@ -250,8 +250,8 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
         add_special_tokens : whether to add what the tokenizer's file puts around a text (its post_processor: a token at the
             start, for example), as in transformers
         num_threads : the most threads to use for a long text in memory, which is cut at certain boundaries; None for as
-            many as pay off. The ids are the same for any number. Files are encoded by one thread, and so are patterns that
-            are not compiled
+            many as pay off. The ids are the same for any number. One thread encodes files, and each text by a pattern that
+            is not compiled, or only in part
         dropout : the share of merges that is skipped at random at each step, from 0 to 1 (BPE dropout, Provilkov et al.
             2020), so that a model sees a text split in different ways: 0 for none, 1 for single bytes. Special tokens stay
             whole. The text must be in memory, and one thread encodes it
@@ -633,7 +633,7 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
         """The tables with which `nbbpe.njit.encode_into` encodes in the user's own code that Numba compiles.
 
         It is a NamedTuple of arrays, read only, that can be pickled, and that threads may share. Raises ValueError if the
-        pattern is not compiled, or if the tokenizer changes text before it is split, by a normalizer for example.
+        pattern is not compiled, or only in part, and if the tokenizer changes text before it is split, as by a normalizer.
 
         >>> tables = tok.njit_tables()
         >>> len(tables)

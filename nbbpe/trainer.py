@@ -108,9 +108,9 @@ def train(
         names the file and the line or row; "skip" skips it, and one warning at the end says how many were skipped and names
         the first.
     split_with
-        What splits text by the pattern. "compiled" is the pattern's automaton; "regex" is the `regex` package, slower and
-        with the same result, to compare with. It sees each distinct piece once if the pattern can be compiled, else all of
-        the text. None or "auto" compiles the pattern if possible.
+        What splits text by the pattern. None or "auto" is the fastest way: the pattern's automaton, and the `regex` package
+        for what that leaves undecided (see `explain_pattern`). "regex" is that package alone, slower and with the same
+        result, to compare with. "compiled" raises ValueError for a pattern that is not compiled, or only in part.
     documents
         The documents themselves (str or bytes), a list or any other iterable of them, instead of a source.
     rules
