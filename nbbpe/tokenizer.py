@@ -166,7 +166,7 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
                            `min_word_count` skipped; of the words of the second stage, in `superwords`), `interrupted`,
                            `start` (what was extended) and `earlier_starts` (a list of what that was extended from in turn,
                            the latest first) where there are such
-        reduced_from       only after `truncate` or `prune`: the `fingerprint` and `vocab_size` before
+        reduced_from       only after `truncate`, `prune` or `drop`: the `fingerprint` and `vocab_size` before
         """
         return self._model.provenance
 
