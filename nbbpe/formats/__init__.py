@@ -1,4 +1,4 @@
-"""File formats of tokenizers, one module a format: each reads and writes a Model, and knows no Tokenizer.
+"""File formats of tokenizers, one module a format: each reads a Model, most write one, and none knows a Tokenizer.
 
-Read recognise.py first, which finds the format, then tekken.py, the shortest.
+Read recognise.py first, which finds the format, then minbpe.py, the shortest, and tekken.py, which also writes.
 """
