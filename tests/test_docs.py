@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import inspect
 import json
+import math
 import os
 import pkgutil
 import random
@@ -203,6 +204,23 @@ def test_the_page_of_arrays_names_files_and_fields_that_are_there():
     for name, module in ARRAYS.items():
         fields = pkgutil.resolve_name(f"nbbpe.{module}:{name}")._fields
         assert {field for of, field in shown if of == name} == set(fields), name
+
+
+def test_the_page_of_arrays_gives_the_shapes_of_the_tables_of_a_pattern():
+    from nbbpe.kernels.pieces import pattern_tables as layout
+
+    shapes = {}
+    for names, types in re.findall(
+        r"^\| (`[A-Z_]+`(?:, `[A-Z_]+`)*) \| (`uint.*?`) \|", TEXTS["docs/arrays.md"], flags=re.MULTILINE
+    ):
+        shapes.update(zip(re.findall(r"`(\w+)`", names), re.findall(r"`uint(\d+)\[(.*?)\]`", types), strict=True))
+    places = sorted(value for name, value in vars(layout).items() if name in (*shapes, "ASCII_KINDS", "FIXED_BYTES"))
+    for name in "ASCII_RULES", "ASCII_CLASSES", "CLASS_RULES", "LOW_CLASSES", "PAGE_OF":
+        bits, shape = shapes[name]
+        place = getattr(layout, name)
+        following = next(each for each in places if each > place)
+        assert following - place == int(bits) // 8 * math.prod(map(int, shape.split(", "))), name
+    assert shapes["MOVES_AT"] == ("16", f"{layout.MOST_CLASSES + 1}, n_states, 2")
 
 
 def test_readme_is_one_page():
