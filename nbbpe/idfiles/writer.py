@@ -104,8 +104,8 @@ def encode_file(
     Returns the number of ids. Raises ValueError for another suffix, an unknown separator or a malformed record, with
     `resume` also for a source that cannot be read twice, or if a source, the tokenizer or an option differs from the run
     that began; OSError for a file that cannot be read or written, or that changed while it was read; BlockingIOError if
-    another run with `resume` is at work on the output; FileExistsError if another program's file has the name of a sidecar,
-    a file of ends or the folder of parts; ImportError if a package is missing.
+    another run with `resume` is still at work on the output after 10 s; FileExistsError if another program's file has the
+    name of a sidecar, a file of ends or the folder of parts; ImportError if a package is missing.
 
     >>> tok.encode_file(documents=["the cat", "the"], output_path="two.npy", separator="<|endoftext|>")
     5
