@@ -1,7 +1,7 @@
 """The pre_tokenizer of a tokenizer.json: which split pattern it is equivalent to, and how a pattern is written as one.
 
-Each step that only cuts the text becomes a regex of the pattern. A step that removes text, or that cuts it in a way that no
-regex expresses, is an error that names the step.
+Each step that only cuts the text becomes a regex of the pattern. Up to the last step that removes text, or that cuts it in
+a way that no regex expresses, a Cutter cuts it (text/cutting.py). A step that neither can do is an error that names it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Certain boundaries of a regex that has no automaton: `regex` then splits each distinct piece, and not all of the text.
+"""Certain boundaries of a regex that has no automaton: distinct pieces are split then, and not all of the text.
 
 They are derived from what a backtracking engine can ask about a place of the text: whether the character after it is in a
 set, and whether an assertion holds there (a look-ahead, a look-behind, `$`). Let a text be uv, where u ends with a
