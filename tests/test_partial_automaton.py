@@ -48,6 +48,8 @@ EXAMPLES = {
     # Two look-aheads at one place, and one within another, which the next character decides or not.
     r"\w(?=\w+1)(?!\w*2)|\w(?=ab)|[\w ]": (["ab1", "ab12", "aab", "aab1 ab"], []),
     r"\w(?=\w(?!b)c)|\w(?=\w(?=\w+1))| ": (["aac", "abc a"], ["aab1", "abcd"]),
+    # Where the text ends, nothing is asked.
+    r"a(?:(?=c|(?>\d?)\Z)|!+x)|.|\n": (["a!x", "ac a!!x", "ab"], ["a", "ba", "a1"]),
     r"(?s:.(?=..)|.)": (["a", ""], ["abc"]),  # there is one class, and none for another answer
     r"(?!--)-\w+|[^-]+|-": (["a", "two words", "-a", "x-y", "--", "a--b-c"], []),
     r"(?>ab|a)c|(?>x)|.": (["b", "cx"], ["ab", "ca"]),
