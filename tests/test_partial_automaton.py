@@ -9,7 +9,7 @@ import tracemalloc
 from collections import Counter
 from contextlib import suppress
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 
 import naive
 import numpy as np
@@ -152,6 +152,16 @@ def test_what_is_undecided_but_leads_nowhere_else_makes_no_difference():
     automaton, splitter = compile_partly(parse(pattern)), RegexSplitter(pattern)
     for text in "aab", "b aa.", "ba":
         assert split_if_decided(automaton, text) == splitter.split(text)
+
+
+@pytest.mark.parametrize(("n", "is_partly"), [(8, True), (9, False), (256, False)])
+def test_more_than_eight_look_aheads_are_left_to_regex(n, is_partly):
+    words = ["".join(each) for each in product("ab", repeat=8)][:n]
+    pattern = "|".join(f"{word}(?=x{word})" for word in words) + r"|\w|\W"
+    found = get_pattern(pattern)
+    assert found.is_partly_compiled == is_partly
+    assert found.tables is not None
+    assert found.split("aaaaaaaaxaaaaaaaa") == ["a" * 8, "x", *"a" * 8]
 
 
 def test_compiling_ends_in_time_within_a_state(monkeypatch):

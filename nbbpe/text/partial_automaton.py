@@ -24,7 +24,6 @@ from .pattern_parser import Node, Unsupported
 from .places import Places
 
 _MOST_SECONDS = 1.0  # of compiling
-_MOST_LOOKS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +53,6 @@ def compile_partly(tree: Node) -> PartialAutomaton:
     automaton = _compiled(places, tree)
     if (automaton.tells[[START, *automaton.next_state[DEAD]]] == MATCH_ENDS).any():
         raise Unsupported("what matches the empty text")
-    if len(places.looks) > _MOST_LOOKS:
-        raise Unsupported(f"more than {_MOST_LOOKS} look-aheads at more than one character")
     return replace(automaton, looks=tuple(_compiled(Places(partial=True), part) for part in places.looks))
 
 

@@ -22,6 +22,7 @@ from .pattern_parser import (
 )
 
 MOST_PLACES = 5_000
+_MOST_LOOKS = 8  # that are asked for
 
 SET, FORK, AHEAD, LONG_AHEAD, BEHIND, END, UNKNOWN, MATCH = range(8)
 Place = tuple[int, int, tuple[int, ...]]  # kind, a set or a flag, what follows: plain, as there may be thousands
@@ -79,6 +80,8 @@ class Places:
             place = self._new(LONG_AHEAD, node.negative, (self.add(node.part, self.match), following))
             self.syntax[place] = "a look-ahead at more than one character"
             self.look_of[place] = self.looks.setdefault(node.part, len(self.looks))
+            if self.asks and len(self.looks) > _MOST_LOOKS:
+                raise Unsupported(f"more than {_MOST_LOOKS} look-aheads at more than one character")
             return place
         return self._add_repeat(node, following)
 
