@@ -164,11 +164,17 @@ def test_more_than_eight_look_aheads_are_left_to_regex(n, is_partly):
     assert found.split("aaaaaaaaxaaaaaaaa") == ["a" * 8, "x", *"a" * 8]
 
 
-def test_compiling_ends_in_time_within_a_state(monkeypatch):
+def slow_steps(monkeypatch, seconds):
+    """A list with an item for each step of compiling, which seems to take that long."""
     steps: list[int] = []
     step = determiniser._Determiniser._step
     monkeypatch.setattr(determiniser._Determiniser, "_step", lambda *args: steps.append(1) or step(*args))
-    monkeypatch.setattr(determiniser.time, "monotonic", lambda: len(steps) / 100)  # a step for each character takes long
+    monkeypatch.setattr(determiniser.time, "monotonic", lambda: len(steps) * seconds)
+    return steps
+
+
+def test_compiling_ends_in_time_within_a_state(monkeypatch):
+    steps = slow_steps(monkeypatch, 0.01)  # one for each character takes long
     tree = parse("|".join(map(chr, range(0x4E00, 0x5000))) + r"|\b\w+")
     with pytest.raises(Unsupported, match="more than 1 s"):
         compile_partly(tree)
@@ -184,6 +190,13 @@ def test_what_matches_the_empty_text_is_not_compiled(pattern):
 def test_a_run_ends_where_no_match_can_follow():
     never = r"\ba(?=b)[bc](?<=c)d"  # looks at two characters before that is clear
     assert compile_partly(parse(f"{never}|.")).n_states == compile_partly(parse(".")).n_states
+
+
+def test_compiling_with_look_aheads_ends_in_time(monkeypatch):
+    steps = slow_steps(monkeypatch, 0.001)
+    with pytest.raises(Unsupported, match="to compile"):  # of which none takes long alone
+        compile_partly(parse("|".join(f"{letter}(?=x{{20}}{letter})" for letter in "abcdefgh")))
+    assert len(steps) < 1010
 
 
 PATTERNS = {

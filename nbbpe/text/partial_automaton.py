@@ -11,6 +11,7 @@ A text is a piece here, or a part of one that other regexes have made.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +24,7 @@ from .determiniser import determined
 from .pattern_parser import Node, Unsupported
 from .places import Places
 
-_MOST_SECONDS = 1.0  # of compiling
+_MOST_SECONDS = 1.0  # of compiling, look-aheads included
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +51,17 @@ class PartialAutomaton(Partition):
 def compile_partly(tree: Node) -> PartialAutomaton:
     """The partial automaton of a regex's tree. Raises Unsupported where it is too large, or takes too long."""
     places = Places(partial=True, asks=True)
-    automaton = _compiled(places, tree)
+    deadline = time.monotonic() + _MOST_SECONDS
+    automaton = _compiled(places, tree, _MOST_SECONDS)
     if (automaton.tells[[START, *automaton.next_state[DEAD]]] == MATCH_ENDS).any():
         raise Unsupported("what matches the empty text")
-    return replace(automaton, looks=tuple(_compiled(Places(partial=True), part) for part in places.looks))
+    looks = [_compiled(Places(partial=True), part, deadline - time.monotonic()) for part in places.looks]
+    return replace(automaton, looks=tuple(looks))
 
 
-def _compiled(places: Places, tree: Node) -> PartialAutomaton:
+def _compiled(places: Places, tree: Node, most_seconds: float) -> PartialAutomaton:
     """See `compile_partly`, without look-aheads."""
-    following, tells, _, symbols = determined(places, tree, _MOST_SECONDS)
+    following, tells, _, symbols = determined(places, tree, most_seconds)
     starts = following[DEAD].copy()
     tells = tells[:, :-1]  # not of the end of a piece that text follows
     following[DEAD] = DEAD
