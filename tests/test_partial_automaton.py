@@ -173,6 +173,16 @@ def slow_steps(monkeypatch, seconds):
     return steps
 
 
+def test_look_aheads_that_begin_with_different_characters_are_not_combined():
+    """What was asked before one character is not known before another: eight look-aheads have no 256 states."""
+    suffixes = "able", "ed", "ful", "ing", "less", "ness", "s", "tion"
+    pattern = "|".join(rf"\w+(?={suffix}\b)" for suffix in suffixes) + r"|\w+|\W"
+    automaton, splitter = compile_partly(parse(pattern)), RegexSplitter(pattern)
+    assert automaton.n_states < 200
+    for text in "nations", "readable words", "needed", "careless carelessness", "a sing inging ing":
+        assert split_if_decided(automaton, text) == splitter.split(text)
+
+
 def test_compiling_ends_in_time_within_a_state(monkeypatch):
     steps = slow_steps(monkeypatch, 0.01)  # one for each character takes long
     tree = parse("|".join(map(chr, range(0x4E00, 0x5000))) + r"|\b\w+")

@@ -82,7 +82,7 @@ class Determined(NamedTuple):
     tells       : uint8[n_states, n_classes + 2]    of each class, of the end of the text, and of that of a piece. A state
                   in which a run looks ahead tells ASKS, of the end of the text ASKS + the number of what is looked for;
                   the next state is that of class 0 if it is found, and else that of any other class
-    same_at_end : whether a newline that ends the text is one like others
+    same_at_end : whether a newline that ends the text is one like others; of partial places True
     """
 
     next_state: NDArray[np.int64]
@@ -123,6 +123,8 @@ class _Determiniser:
         self._look_of = places.look_of
         self._asks = places.asks and n > 1  # so that there is a class for each answer
         self._start = start
+        # Of a state in which something was asked the symbols that this was asked before; others cannot come.
+        self._possible: dict[State, set[int]] = {}
         self._numbers = {_DEAD: 0, (_TEXT_START if self._partial else _ANYTHING, (start,), (), _NONE): 1}
         self._most_seconds = most_seconds
         self._deadline = time.monotonic() + most_seconds
@@ -139,7 +141,7 @@ class _Determiniser:
                 if self._partial and state == _DEAD:
                     tell, following = NO_MATCH, self._behind(symbol, (self._start,))
                 else:
-                    tell, following = self._step(state, symbol)
+                    tell, following = self._told(state, symbol)
                 tells.append(tell)
                 if following not in self._numbers:
                     if len(self._numbers) >= MOST_STATES:
@@ -148,12 +150,27 @@ class _Determiniser:
                     waiting.append(following)
                 row.append(self._numbers[following])
             rows.append(row)
-            rows_of_tells.append([*tells, self._step(state, self._end)[0], self._step(state, self._piece_end)[0]])
-            if self._outcome(state, self._newline) != self._outcome(state, self._last_newline):
+            of_ends = (self._told(state, end)[0] for end in (self._end, self._piece_end))
+            rows_of_tells.append([*tells, *of_ends])
+            if not self._partial and self._outcome(state, self._newline) != self._outcome(state, self._last_newline):
                 same_at_end = False
         return Determined(
             np.array(rows, dtype=np.int64), np.array(rows_of_tells, dtype=np.uint8), same_at_end, self.symbols
         )
+
+    def _told(self, state: State, symbol: int) -> tuple[int, State]:
+        """As `_step`, also of a state that asks; a run is dead where a symbol cannot come."""
+        before, places, answers, asking = state
+        if asking != _NONE:
+            following = before, places, (*answers, (asking, symbol == 0)), _NONE
+            self._possible[following] = self._possible[state]
+            return ASKS + asking * (symbol == self._end), following
+        if symbol not in self._possible.get(state, (symbol,)):
+            return NO_MATCH, _DEAD
+        tell, following = self._step(state, symbol)
+        if tell == ASKS:
+            self._possible.setdefault(following, set()).add(symbol)
+        return tell, following
 
     def _outcome(self, state: State, symbol: int) -> int:
         """How a run ends before the text's last character: 2 it matches with it, 1 without it, 0 not here."""
@@ -161,11 +178,8 @@ class _Determiniser:
         return 2 if self._step(following, self._end)[0] else int(tell)
 
     def _step(self, state: State, symbol: int) -> tuple[int, State]:
-        """What a state tells of a symbol, and the state behind it."""
-        before, places, answers, asking = state
-        if asking != _NONE:
-            answer = asking, symbol == 0
-            return ASKS + asking * (symbol == self._end), (before, places, (*answers, answer), _NONE)
+        """What a state that does not ask tells of a symbol, and the state behind it."""
+        before, places, answers, _ = state
         found: dict[int, None] = {}  # in order
         seen = set()
         # With each place that on which it depends whether a run comes to it, if that is undecided.
