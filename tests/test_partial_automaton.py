@@ -311,6 +311,21 @@ def test_a_long_piece_is_left_to_regex(n):
         assert tokenizer.encode(text) == by_regex.encode(text)
 
 
+@pytest.mark.parametrize("levels", [1, 2])
+def test_a_piece_with_very_many_look_aheads_is_left_to_regex(levels):
+    """Or a piece of 254 bytes would take milliseconds, where each step of each walk asks what is far ahead."""
+    pattern = get_pattern([r"(?:a(?=a*b))+c|\W"] * levels)
+    n = [1, 10, 20, MOST_MARKED - 1]
+    pieces = words_from_texts({"a" * each + "b": 1 for each in n})
+    marks = np.empty(MOST_MARKED, dtype=np.uint8)
+    starts, counts, undecided = (np.empty(int(pieces.starts[-1]) + 1, dtype=np.int64) for _ in range(3))
+    assert split_decided(*pieces, pattern.tables, marks, starts, counts, undecided)[1] == 1
+    assert undecided[0] == n.index(MOST_MARKED - 1)
+    tokenizer = nbbpe.Tokenizer(BYTES | {256: b"aa"}, [(b"a", b"a")], [], pattern)
+    text = "ab " + "a" * 253 + "b c"
+    assert tokenizer.encode(text) == tokenizer._splitting_with("regex").encode(text)
+
+
 def test_an_automaton_that_regex_does_not_keep_is_not_used(monkeypatch):
     pattern = r"\b\w+\b|[^\w-]|-"
     monkeypatch.setattr(checked_automaton, "split_if_decided", lambda automaton, text: [*text])

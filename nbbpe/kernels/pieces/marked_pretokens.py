@@ -24,6 +24,7 @@ from .pattern_tables import (
 from .pretokens import class_at, row_bytes
 
 MOST_MARKED = 254  # bytes of a piece: walk after walk may run over all of it and fail
+MOST_ASKED = 1000  # look-aheads in a piece: each step of each walk may ask, and each answer run over all of it
 
 
 @inlined
@@ -68,12 +69,13 @@ def is_ahead(at, end, start, class_before, pattern_at):
 
 
 @inlined
-def walk_partly(at, end, start, class_before, pattern_at):
-    """The end of the match that begins at an address, and the class of its last character.
+def walk_partly(at, end, start, class_before, may_ask, pattern_at):
+    """The end of the match that begins at an address, the class of its last character, and what is left of `may_ask`.
 
     at, end      : addresses    a text, not empty
     start        : int64        the start of an automaton
     class_before : int64        of the character before, -1 if there is none
+    may_ask      : int64        how many look-aheads may be asked for; if more must be, the match is undecided
 
     The end is 0 if no match begins there, and -1 if that is undecided.
     """
@@ -88,20 +90,21 @@ def walk_partly(at, end, start, class_before, pattern_at):
         while read_u16(move_at + 2) == ASKS:
             asking_at = moves_at + np.int64(read_u16(move_at))
             answer = is_ahead(at, end, np.int64(read_u16(asking_at + row * END_CLASS)), class_before, pattern_at)
-            if answer < 0:
-                return np.int64(-1), class_before
+            may_ask -= 1
+            if answer < 0 or may_ask < 0:
+                return np.int64(-1), class_before, may_ask
             state = np.int64(read_u16(asking_at + row * (IF_SO if answer != 0 else IF_NOT)))
             if state == 0:
-                return found, class_of_found
+                return found, class_of_found, may_ask
             move_at = moves_at + row * character_class + state
         tells = read_u16(move_at + 2)
         if tells == UNDECIDED:
-            return np.int64(-1), class_before
+            return np.int64(-1), class_before, may_ask
         if tells == MATCH_ENDS:
             found, class_of_found = at, class_before
         state = np.int64(read_u16(move_at))  # 0 after the end
         if state == 0:
-            return found, class_of_found
+            return found, class_of_found, may_ask
         class_before = character_class
         at += length
 
@@ -115,7 +118,7 @@ def mark_pretokens(start, end, pattern_at, marks_at):
     marks_at   : address of uint8[end - start], filled
 
     Returns the number of pretokens, or 0 if one is undecided, or there are no automata. Cost: a few ns a character of
-    each level.
+    each level, and at most a few us.
     """
     n_levels = number_of(pattern_at, N_LEVELS)
     if n_levels == 0:
@@ -124,7 +127,7 @@ def mark_pretokens(start, end, pattern_at, marks_at):
     for at in range(start, end):
         write_u8(to_mark + at + 1, 0)
     write_u8(to_mark + end, 1)
-    n = 1
+    n, may_ask = 1, np.int64(MOST_ASKED)
     for level in range(n_levels):
         start_of_match = number_of(pattern_at, STARTS + level)
         at = start
@@ -132,7 +135,9 @@ def mark_pretokens(start, end, pattern_at, marks_at):
             part_end = marked_end(at, end, to_mark + at + 1)
             class_before, left = np.int64(-1), at  # where the text begins that is left between two matches
             while at < part_end:
-                found, class_of_found = walk_partly(at, part_end, start_of_match, class_before, pattern_at)
+                found, class_of_found, may_ask = walk_partly(
+                    at, part_end, start_of_match, class_before, may_ask, pattern_at
+                )
                 if found < 0:
                     return 0
                 if found == 0:
