@@ -38,7 +38,11 @@ pa = pytest.importorskip("pyarrow")
 
 @pytest.mark.parametrize(
     ("value", "n_bytes"),
-    [("4GB", 4 * 10**9), ("1.5 gib", 3 * 2**29), ("512MiB", 2**29), ("100000KB", 10**8), (10**8, 10**8), ("1TB", 10**12)],
+    [
+        *(("4GB", 4 * 10**9), ("1.5 gib", 3 * 2**29), ("512MiB", 2**29), ("100000KB", 10**8), ("1TB", 10**12)),
+        *(("4G", 4 * 10**9), ("1.5 g", 15 * 10**8), ("512Mi", 2**29)),
+        *((10**8, 10**8), ("4000000000", 4 * 10**9), (" 64000000 ", 64 * 10**6)),
+    ],
 )
 def test_a_limit_is_a_number_or_has_a_unit(value, n_bytes):
     assert memory_limit_of(value) == n_bytes
@@ -48,7 +52,8 @@ def test_a_limit_is_a_number_or_has_a_unit(value, n_bytes):
     ("value", "error"),
     [
         *((value, TypeError) for value in (1.5e9, True, [1])),
-        *((value, ValueError) for value in ("4", "GB", "4 G", "4 gigabytes", "-4GB", "63MB", 0, -1)),
+        *((value, ValueError) for value in ("4", "GB", "G", "4 gigabytes", "-4GB", "63MB", 0, -1)),
+        *((value, ValueError) for value in ("-4000000000", "4e9", "4B", "9" * 19)),
     ],
 )
 def test_other_limits_are_errors_before_any_work(value, error):

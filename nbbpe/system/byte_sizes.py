@@ -1,4 +1,4 @@
-"""Numbers of bytes as users write them: 4_000_000_000, or "4GB"."""
+"""Numbers of bytes as users write them: 4_000_000_000, "4000000000", or "4GB"."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import re
 
 from .excerpt import shown
 
-_UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B)\s*", re.IGNORECASE | re.ASCII)  # no Kelvin sign for a K
+_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+# "4G", as people write for Slurm and Docker, where it means 4GiB, is 4GB: a limit is then never above what was meant.
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?)B?\s*", re.IGNORECASE | re.ASCII)  # no Kelvin sign for a K
+_NUMBER = re.compile(r"\s*(\d{1,18})\s*", re.ASCII)  # from a command line, or from the environment
 
 
 def byte_size(name: str, value: int | str) -> int:
-    """An argument that is a number of bytes, or a str such as "4GB" or "512 MiB".
+    """An argument that is a number of bytes, or a str: "4000000000", "4GB" (or "4G"), "512 MiB" (or "512Mi").
 
     name : of the argument, for errors
 
@@ -22,6 +24,8 @@ def byte_size(name: str, value: int | str) -> int:
         raise TypeError(f'{name} must be a number of bytes, or a str such as "4GB", not {shown(value)}')
     if not isinstance(value, str):
         return value.__index__()
+    if number := _NUMBER.fullmatch(value):
+        return int(number[1])
     found = _SIZE.fullmatch(value)
     size = float(found[1]) * _UNITS[found[2].upper()] if found else math.inf
     if math.isinf(size):
