@@ -388,7 +388,14 @@ def test_inspect(run, small):
     data = json.loads(run("inspect", "tok", "--on", "text.txt", "--json").out)
     assert data["vocabulary"]["n_tokens"] == 400
     assert data["text"]["n_tokens"] == figures.n_tokens
-    assert data["text"]["unused"] == [token.token_id for token in figures.unused]
+    assert data["text"]["n_unused"] == len(figures.unused) == figures.n_vocab - figures.n_used > 10
+    for options, n in (["--unused", 4], 4), (["--unused", 1000], len(figures.unused)):
+        unused = json.loads(run("inspect", "tok", "--on", "text.txt", "--json", *options).out)["text"]["unused"]
+        assert len(unused) == n
+        ids = [token.token_id for token in figures.unused]  # those of single bytes come last
+        assert [each["id"] for each in unused] == sorted(ids, key=lambda i: (i < 256, i))[:n]
+        assert all(bytes.fromhex(each["hex"]) == small.id_to_token(each["id"]) for each in unused)
+    assert len(data["text"]["unused"]) == 10
     assert data["text"]["most_frequent"][0]["hex"] == figures.most_frequent[0][0].token.hex()
     assert "text" not in json.loads(run("inspect", "tok", "--json").out)
 
@@ -415,8 +422,6 @@ def test_inspect_ignores_no_option(run, tmp_path, small):
     for option in *of_text[:2], ["--longest", "3"]:
         assert_one_line_error(run("inspect", "--pattern", "gpt2", *option), 2, f"{option[0]} is for tokenizers")
     assert_one_line_error(run("inspect", "--pattern", "gpt2", "--field", "x"), 2, "--field needs --on")
-    as_json = ["--json", "--on", "text.txt"]
-    assert_one_line_error(run("inspect", "tok", *as_json, "--unused", "1"), 2, "--unused", "--json has all")
     assert run("inspect", "tok", "--longest", "3").code == 0
     assert run("inspect", "tok", "--on", "text.txt", *of_text[0], *of_text[1]).code == 0
 
@@ -517,6 +522,8 @@ def test_compare(run, small):
     assert tables.verdict(found) in done.out
     data = json.loads(run("compare", "tok", "other", "--on", "text.txt", "--json", "--examples", 3).out)
     assert (data["a"]["n_tokens"], data["b"]["n_tokens"]) == (found.a.n_tokens, found.b.n_tokens)
+    assert data["a"]["n_unused"] == len(found.a.unused)
+    assert "unused" not in data["a"]  # thousands, for each tokenizer
     assert len(data["splits"]) == 3
     assert bytes.fromhex(data["splits"][0]["hex"]) == found.splits[0].text
 

@@ -153,8 +153,6 @@ def inspect(
         raise click.UsageError(f"{option} is for files of ids, .bin or .npy, and {shown_path(tokenizer)} is not one")
     if text is None:
         _check_used(context, ("frequent", "unused", *_OF_RECORDS), "needs --on")
-    if as_json:
-        _check_used(context, ["unused"], "says how many unused tokens are shown, and --json has all of them")
     if plot is not None:
         from .plots import check_plot
         from .plots import draw as draw_figures
@@ -174,7 +172,10 @@ def inspect(
         lines += ["", *tables.text_lines(shown_path(text or ""), on_text, unused)]
     if plot:
         lines += ["", f"drawn into {shown_path(plot)}"]
-    print_figures({"vocabulary": vocabulary, **({"text": on_text} if on_text else {})}, lines, as_json)
+    data: dict[str, Any] = {"vocabulary": vocabulary}
+    if on_text:
+        data["text"] = {**tables.as_data(on_text), "unused": tables.first_unused(on_text, unused)}
+    print_figures(data, lines, as_json)
 
 
 def _check_used(context: click.Context, names: Sequence[str], why: str) -> None:

@@ -80,9 +80,14 @@ def text_lines(name: str, figures: TextFigures, n_unused: int) -> list[str]:
         lines += ["", f"unused tokens: {len(figures.unused):,}"]
     elif figures.unused:
         lines += ["", f"unused tokens: {len(figures.unused):,}, the first learned being"]
-        first = [token for token in figures.unused if len(token.token) > 1][:n_unused] or figures.unused[:n_unused]
+        first = first_unused(figures, n_unused)
         lines += indented(table([("id", "token"), *((f"{t.token_id:,}", shown_token(t.token)) for t in first)], left=[1]))
     return lines
+
+
+def first_unused(figures: TextFigures, n: int) -> list[Token]:
+    """The first `n` tokens that a text does not use; single bytes, which are no result of training, come last."""
+    return sorted(figures.unused, key=lambda token: len(token.token) == 1)[:n]
 
 
 def count_lines(rows: Sequence[tuple[str, int, int]]) -> list[str]:
@@ -150,7 +155,7 @@ def as_data(figures: Any) -> Any:
         data = as_data(shown)
         data["bytes_per_token"] = figures.bytes_per_token
         data["most_frequent"] = [{**as_data(token), "count": count} for token, count in figures.most_frequent]
-        data["unused"] = [token.token_id for token in figures.unused]
+        data["n_unused"] = len(figures.unused)
         return data
     if dataclasses.is_dataclass(figures):
         return as_data(vars(figures))
