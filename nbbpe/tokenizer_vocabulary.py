@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .sources.arrow_data import ArrowData
     from .system.memory_limits import MemoryLimit
     from .training.token_rules import TokenRules
+    from .vocabulary.report_data import ReportFigures
     from .words.mixture import Mixture
     from .words.words_in_memory import MinWordCount
 
@@ -266,7 +267,7 @@ class TokenizerVocabulary:
 
     def report(
         self,
-        path: Path,
+        path: Path | None,
         on: Mapping[str, Any] | Sequence[Path] | Path,
         *,
         name: str = "tokenizer",
@@ -274,10 +275,11 @@ class TokenizerVocabulary:
         progress: ProgressOption = None,
         field: str | None = None,
         on_error: str = "raise",
-    ) -> None:
-        """Write a report on this vocabulary as one HTML page, which loads nothing and runs no script.
+    ) -> ReportFigures:
+        """Write a report on this vocabulary as one HTML page, which loads nothing and runs no script, and return its
+        figures.
 
-        path : of the page, an .html file; an existing one is replaced
+        path : of the page, an .html file; an existing one is replaced; None for the figures alone
         on   : the texts to report on: a path, a list of paths, or a dict from names to sources, each a path, a list of
             paths or an iterator of documents
         name : what the page calls the tokenizer
@@ -291,10 +293,12 @@ class TokenizerVocabulary:
         Raises TypeError or ValueError for an `on` that names no text, ValueError for a vocabulary whose ids leave gaps much
         larger than itself, OSError for a file that cannot be read or written.
 
-        >>> tok.report("report.html", {"cats": iter(["the cat sat"]), "dogs": iter(["a dog"])})
+        >>> figures = tok.report("report.html", {"cats": iter(["the cat sat"]), "dogs": iter(["a dog"])})
         >>> "Compression of each script" in open("report.html").read()
         True
+        >>> [(row.name, row.n_tokens, row.bytes_per_token, row.tokens_per_word) for row in figures.texts]
+        [('cats', 4, 2.75, 1.3333333333333333), ('dogs', 5, 1.0, 2.5)]
         """
         from .vocabulary.report import write_report
 
-        write_report(path, name, self._model, on, workers, progress, field, on_error)
+        return write_report(path, name, self._model, on, workers, progress, field, on_error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -22,7 +23,8 @@ from nbbpe.text.scripts import script_of
 from nbbpe.vocabulary import report_figures as report_figures_module
 from nbbpe.vocabulary.charts import Series, line_chart
 from nbbpe.vocabulary.report import write_report
-from nbbpe.vocabulary.report_figures import ReportFigures, report_figures
+from nbbpe.vocabulary.report_data import ReportFigures
+from nbbpe.vocabulary.report_figures import report_figures
 
 VOID = {"meta", "br"}
 EVIL = '<script>alert(1)</script> "quoted" & <b>bold</b> \u202eback \x00\x1b ]]>\''
@@ -67,7 +69,7 @@ def test_rows_are_what_encoding_gives(small):
         assert row.n_bytes == len(joined.encode())
         assert row.n_characters == len(joined)
         assert row.n_tokens == sum(len(small.encode_ordinary(each)) for each in named[row.name])
-        assert row.curve[-1] == row.n_bytes / row.n_tokens
+        assert row.bytes_per_token_by_size[-1] == row.n_bytes / row.n_tokens
     dog = found.texts[1]
     assert (dog.n_words, dog.n_tokens_of_words) == (1, len(small.encode_ordinary("dog")))
     assert found.total.n_tokens == sum(row.n_tokens for row in found.texts) == sum(row.n_tokens for row in found.scripts)
@@ -77,13 +79,13 @@ def test_rows_are_what_encoding_gives(small):
 
 def test_curves_are_those_of_the_truncated_tokenizers(small):
     found = figures_of(small, {"a": [texts.SAMPLE], "b": ["the cat sat on the mat"]})
-    assert found.sizes[0] == 257
-    assert found.sizes[-1] == 400
-    assert {200, 100}.isdisjoint(found.sizes)  # below the bytes
-    for place in range(0, len(found.sizes), 7):
-        smaller, _ = small.truncate(found.sizes[place])
+    assert found.vocab_sizes[0] == 257
+    assert found.vocab_sizes[-1] == 400
+    assert {200, 100}.isdisjoint(found.vocab_sizes)  # below the bytes
+    for place in range(0, len(found.vocab_sizes), 7):
+        smaller, _ = small.truncate(found.vocab_sizes[place])
         for row, text in zip(found.texts, [texts.SAMPLE, "the cat sat on the mat"], strict=True):
-            assert row.curve[place] == row.n_bytes / len(smaller.encode_ordinary(text))
+            assert row.bytes_per_token_by_size[place] == row.n_bytes / len(smaller.encode_ordinary(text))
 
 
 def test_the_curve_is_that_of_inspection(small):
@@ -91,7 +93,7 @@ def test_the_curve_is_that_of_inspection(small):
     sizes, ratios = compression_by_size(small, counts)
     found = figures_of(small, {"a": [texts.SAMPLE]})
     expected = dict(zip(sizes.tolist(), ratios.tolist(), strict=True))
-    assert found.texts[0].curve == [expected[size] for size in found.sizes]
+    assert found.texts[0].bytes_per_token_by_size == [expected[size] for size in found.vocab_sizes]
 
 
 def test_a_doubled_vocabulary_is_the_extended_one(quiet):
@@ -99,8 +101,8 @@ def test_a_doubled_vocabulary_is_the_extended_one(quiet):
     text = texts.SAMPLE * 3 + " these were here only once, as were their pairs: qzvjkx"
     found = figures_of(tok, {"a": [text]})
     larger = tok.extend(documents=[text], vocab_size=580, min_frequency=2)
-    assert found.n_doubled == len(larger)
-    assert found.total.doubled == len(text.encode()) / len(larger.encode(text))
+    assert found.doubled_vocab_size == len(larger)
+    assert found.total.bytes_per_token_doubled == len(text.encode()) / len(larger.encode(text))
 
 
 @given(st.lists(texts.texts(), min_size=1, max_size=4))
@@ -113,9 +115,9 @@ def test_idle_tokens_are_those_that_the_twin_does_not_use(small, documents):
     applied = merge_counts(small, counts)
     made = {left + right for (left, right), n in zip(small.merges, applied.tolist(), strict=True) if n}
     all_made = {left + right for left, right in small.merges}
-    assert {each.token for each in found.tokens.only_parts} == made - used
-    assert {each.token for each in found.tokens.dead} == all_made - made
-    assert all(each.n_uses == 0 for each in found.tokens.only_parts + found.tokens.dead)
+    assert {each.token for each in found.tokens.intermediate} == made - used
+    assert {each.token for each in found.tokens.unseen} == all_made - made
+    assert all(each.n_uses == 0 for each in found.tokens.intermediate + found.tokens.unseen)
 
 
 def test_duplicates_broken_and_long_tokens_by_hand():
@@ -123,9 +125,9 @@ def test_duplicates_broken_and_long_tokens_by_hand():
     merges = [(token[:-1], token[-1:]) for token in tokens if len(token) == 2] + [(b" c", b"a")]
     vocab = dict(enumerate([*BYTES.values(), *tokens]))
     found = figures_of(nbbpe.Tokenizer(vocab, merges, pattern=None), {"t": ["ca"]}).tokens
-    assert [{each.token for each in group} for group in found.duplicates] == [{b"ca", b"Ca", b" ca"}]
+    assert [{each.token for each in group} for group in found.near_duplicates] == [{b"ca", b"Ca", b" ca"}]
     assert (found.n_by_space, found.n_by_case) == (2, 2)
-    assert {each.token for each in found.broken} == {b"a\xc3", b"\xa9\xa9"}
+    assert {each.token for each in found.partial_utf8} == {b"a\xc3", b"\xa9\xa9"}
     assert found.longest[0].token == b" ca"
     assert found.n_ordinary == 266
 
@@ -136,7 +138,7 @@ def test_tokens_are_listed_in_the_order_that_is_said(tmp_path):
     tokens = [b"ab", b"Ab", b"cd", b"Cd", b"12", b" 12", b"ef", b"eF", b"EF"]
     tok = saved_as_ranks(tokens, tmp_path)
     found = figures_of(tok, {"a": ["cd", "Cd"]}).tokens
-    groups = [[each.token for each in group] for group in found.duplicates]
+    groups = [[each.token for each in group] for group in found.near_duplicates]
     assert groups == [[b"ef", b"eF", b"EF"], [b"cd", b"Cd"], [b"ab", b"Ab"]]  # without digits, which have no case
     assert [each.token for each in found.longest] == [b" 12", *(token for token in tokens if token != b" 12")]
     broken = [b"\xa9a", b"a\xc3", b"\xa9\xc3"]
@@ -146,8 +148,8 @@ def test_tokens_are_listed_in_the_order_that_is_said(tmp_path):
         pattern=None,
     )
     found = figures_of(tok, {"a": ["efi ghi ghi", b"a\xc3"]}).tokens
-    assert [each.token for each in found.broken] == [b"a\xc3", b"\xa9a", b"\xa9\xc3"]
-    assert [each.token for each in found.only_parts] == [b"gh", b"ef"]
+    assert [each.token for each in found.partial_utf8] == [b"a\xc3", b"\xa9a", b"\xa9\xc3"]
+    assert [each.token for each in found.intermediate] == [b"gh", b"ef"]
 
 
 @pytest.mark.parametrize("n_others", [0, 2])
@@ -169,8 +171,8 @@ def test_a_vocabulary_that_merges_by_rank_has_a_curve_too(tmp_path):
     assert tok._model.merges is None
     text = "abcd xyz abcdxy"
     found = figures_of(tok, {"t": [text]})
-    assert found.sizes == [257, 258, 259, 260, 261]
-    for size, ratio in zip(found.sizes, found.total.curve, strict=True):
+    assert found.vocab_sizes == [257, 258, 259, 260, 261]
+    for size, ratio in zip(found.vocab_sizes, found.total.bytes_per_token_by_size, strict=True):
         smaller, _ = tok.truncate(size)
         assert ratio == len(text) / len(smaller.encode_ordinary(text))
     assert found.tokens.longest[0].n_made is None
@@ -179,12 +181,12 @@ def test_a_vocabulary_that_merges_by_rank_has_a_curve_too(tmp_path):
 def test_both_ways_to_a_curve_agree(small, monkeypatch):
     named = {"a": [texts.SAMPLE], "b": ["the cat"]}
     found = figures_of(small, named)
-    expected = dict(zip(found.sizes, found.total.curve, strict=True))
+    expected = dict(zip(found.vocab_sizes, found.total.bytes_per_token_by_size, strict=True))
     monkeypatch.setattr(report_figures_module, "merge_counts", lambda *_: None)
     monkeypatch.setattr(report_figures_module, "_POINTS_BY_TRUNCATION", 80)
     again = figures_of(small, named)
-    assert dict(zip(again.sizes, again.total.curve, strict=True)) == expected
-    assert [row.curve for row in again.scripts] == [row.curve for row in found.scripts]
+    assert dict(zip(again.vocab_sizes, again.total.bytes_per_token_by_size, strict=True)) == expected
+    assert [row.bytes_per_token_by_size for row in again.scripts] == [row.bytes_per_token_by_size for row in found.scripts]
 
 
 @pytest.mark.parametrize(
@@ -307,6 +309,51 @@ def test_the_command_writes_the_same_page(small, tmp_path):
     done = subprocess.run([*command[:-1], "r.txt"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
     assert "must end in .html" in done.stderr
+
+
+def test_the_command_prints_the_figures_as_json(small, tmp_path):
+    small.save(tmp_path / "tok")
+    (tmp_path / "a.txt").write_text(texts.SAMPLE, encoding="utf-8")
+    (tmp_path / "b.txt").write_text("12 [\n1, 2\n]")
+    command = [sys.executable, "-m", "nbbpe", "report", "tok", "--on", "a.txt", "--on", "b.txt"]
+    done = subprocess.run([*command, "--json", "-o", "r.html"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "r.html").exists()
+    data = json.loads(done.stdout)
+    figures = small.report(None, [tmp_path / "a.txt", tmp_path / "b.txt"])
+    assert (data["tokenizer"], data["n_vocab"], data["vocab_sizes"]) == ("tok", 400, figures.vocab_sizes)
+    assert f'"vocab_sizes": {figures.vocab_sizes}' in done.stdout  # in one line
+    rows = [*data["texts"], *data["scripts"], data["total"]]
+    for row, of_json in zip([*figures.texts, *figures.scripts, figures.total], rows, strict=True):
+        ratios = {
+            "bytes_per_token": row.n_bytes / row.n_tokens,
+            "characters_per_token": row.n_characters / row.n_tokens,
+            "tokens_per_word": row.n_tokens_of_words / row.n_words if row.n_words else None,
+        }
+        assert of_json == row._asdict() | ratios
+    assert data["texts"][1]["tokens_per_word"] is None  # no letters
+    for name in "partial_utf8", "intermediate", "unseen", "unreachable":
+        found = getattr(figures.tokens, name)
+        assert data["tokens"][f"n_{name}"] == len(found)
+        of_json = [
+            (each["id"], bytes.fromhex(each["hex"]), each["n_uses"], each["n_made"]) for each in data["tokens"][name]
+        ]
+        assert of_json == found[:25]
+    assert data["tokens"]["n_near_duplicates"] == len(figures.tokens.near_duplicates)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "give -o FILE for a page, --json for the figures, or both" in done.stderr
+
+
+def test_figures_are_returned_with_or_without_a_page_and_are_shown_in_a_line(small, tmp_path):
+    documents = ["the cat sat", "a dog"]
+    figures = small.report(tmp_path / "r.html", {"all": iter(documents)})
+    assert figures == small.report(None, {"all": iter(documents)})
+    assert (figures.total.n_bytes, figures.total.n_tokens) == (16, sum(map(small.count, documents)))
+    assert repr(figures) == f"ReportFigures(texts: 1, bytes: 16, tokens: {figures.total.n_tokens})"
+    assert repr(figures.tokens).startswith("TokenFigures(longest: 143, partial_utf8: ")
+    assert len(repr(figures.tokens)) < 200
+    assert [each.name for each in tmp_path.iterdir()] == ["r.html"]
 
 
 def test_a_page_does_not_replace_the_text_that_it_is_about(small, tmp_path):

@@ -20,6 +20,7 @@ from ..system.paths import Path
 from ..text.pattern import ALIASES, NAMED
 from ..tokenizer import Tokenizer
 from ..vocabulary.report import short_names
+from ..vocabulary.report_data import ReportFigures, Row, TokenFigures, TokenUse
 from . import tables
 from .options import (
     TOKENIZER,
@@ -30,7 +31,6 @@ from .options import (
     pattern_of,
     pattern_option,
     print_figures,
-    print_lines,
     read_with_pattern,
     shown_path,
     source_options,
@@ -38,6 +38,7 @@ from .options import (
 )
 from .streams import as_path
 
+_MOST_LISTED = 25  # tokens of each kind in a report, as its page has
 _SHOWN_BYTES = 2000  # of the text that a pattern is shown with
 _OF_TOKENS = "longest", "frequent", "unused"
 _OF_RECORDS = "field", "on_error"
@@ -300,27 +301,32 @@ def compare(a: str, b: str, text: str, examples: int, patterns: Sequence[str], a
 @command(
     "nbbpe report tokenizer --on corpus.txt -o report.html",
     "nbbpe report tokenizer --on english.txt --on 'german/*.jsonl' -o report.html",
+    "nbbpe report tokenizer --on english.txt --on german.txt --json",
 )
 @click.argument("tokenizer", required=True, envvar=TOKENIZER)
 @click.option("--on", "texts", required=True, multiple=True, metavar="TEXT", help="A text to report on; may be repeated.")
-@click.option("-o", "--output", "target", required=True, metavar="FILE", help="The page to write, an .html file.")
+@click.option("-o", "--output", "target", metavar="FILE", help="The page to write, an .html file.")
 @pattern_option
 @source_options
 @workers_option
+@json_option
 def report(
     tokenizer: str,
     texts: Sequence[str],
-    target: str,
+    target: str | None,
     patterns: Sequence[str],
+    as_json: bool,
     **options: Any,
 ) -> None:
-    """Write a report on a vocabulary as one HTML page, to read before you decide on it.
+    """Write a report on a vocabulary as one HTML page, to read before you decide on it, or print its figures as JSON.
 
     For each TEXT and each script: compression at every size of the vocabulary, tokens per word, and the gain of twice the
     vocabulary. Of the tokens: the longest, those that begin or end inside a character, those that are never
     used, near duplicates. A TEXT is like the INPUTS of `nbbpe train`.
     """
-    if not target.endswith((".html", ".htm")):
+    if target is None and not as_json:
+        raise click.UsageError("give -o FILE for a page, --json for the figures, or both")
+    if target is not None and not target.endswith((".html", ".htm")):
         raise click.UsageError(f"-o {target!r} must end in .html")
     reported = read_with_pattern(tokenizer, patterns)
     names = list(map(shown_path, short_names(texts)))
@@ -329,5 +335,39 @@ def report(
             raise click.UsageError(f"two texts have the name {each!r}, so that one would be lost: give each once")
     with as_paths(texts) as paths:
         on = dict(zip(names, paths, strict=True))
-        reported.report(target, on, name=shown_path(tokenizer), **options)
-    print_lines([f"{shown_path(target)}: {len(reported):,} tokens on {', '.join(on)}"])
+        figures = reported.report(target, on, name=shown_path(tokenizer), **options)
+    data = {"tokenizer": tokenizer, "n_vocab": len(reported), **_report_as_data(figures)} if as_json else {}
+    print_figures(data, [f"{shown_path(target or '')}: {len(reported):,} tokens on {', '.join(on)}"], as_json)
+
+
+def _report_as_data(figures: ReportFigures) -> dict[str, Any]:
+    return {
+        "texts": list(map(_row_as_data, figures.texts)),
+        "scripts": list(map(_row_as_data, figures.scripts)),
+        "total": _row_as_data(figures.total),
+        "vocab_sizes": figures.vocab_sizes,
+        "doubled_vocab_size": figures.doubled_vocab_size,
+        "tokens": _tokens_as_data(figures.tokens),
+    }
+
+
+def _row_as_data(row: Row) -> dict[str, Any]:
+    ratios = {name: getattr(row, name) for name in ("bytes_per_token", "characters_per_token", "tokens_per_word")}
+    return {**row._asdict(), **ratios}
+
+
+def _tokens_as_data(figures: TokenFigures) -> dict[str, Any]:
+    """How many tokens there are of each kind, and the first of them."""
+    numbers = {name: value for name, value in vars(figures).items() if isinstance(value, int)}
+    kinds = {name: value for name, value in vars(figures).items() if isinstance(value, list)}
+    sizes = {f"n_{name}": len(uses) for name, uses in kinds.items() if name != "longest"}
+    return {**numbers, **sizes, **{name: _uses_as_data(uses[:_MOST_LISTED]) for name, uses in kinds.items()}}
+
+
+def _uses_as_data(uses: Sequence[TokenUse | list[TokenUse]]) -> list[Any]:
+    return [
+        {"id": use.token_id, **tables.bytes_as_data(use.token), "n_uses": use.n_uses, "n_made": use.n_made}
+        if isinstance(use, TokenUse)
+        else _uses_as_data(use)
+        for use in uses
+    ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -56,6 +57,8 @@ def command(*examples: str, **sections: Sequence[str]) -> Callable[[Callable[...
     return click.command(cls=Command, sections={**sections, "Examples": examples})
 
 
+# In JSON with a line for each value; no string has a line break there.
+_NUMBERS = re.compile(r"\[\n([\s\d.,eE+-]+)\]")
 TOKENIZER = "NBBPE_TOKENIZER"  # the environment variable
 tokenizer_option = click.option(
     "-t",
@@ -221,7 +224,11 @@ def as_usage() -> Iterator[None]:
 
 def print_figures(data: Any, lines: Sequence[str], as_json: bool) -> None:
     """Print a result, as lines for people or as JSON for scripts."""
-    print_lines([json.dumps(tables.as_data(data), indent=2)] if as_json else lines)
+    print_lines([_NUMBERS.sub(_in_one_line, json.dumps(tables.as_data(data), indent=2))] if as_json else lines)
+
+
+def _in_one_line(numbers: re.Match[str]) -> str:
+    return f"[{' '.join(numbers[1].split())}]"
 
 
 def print_lines(lines: Sequence[str]) -> None:

@@ -146,10 +146,10 @@ def _joined(tokens: Sequence[bytes], width: int) -> str:
 def as_data(figures: Any) -> Any:
     """Figures as dicts, lists and numbers. A token's bytes come as text and in hex, as JSON has no bytes."""
     if isinstance(figures, Token):
-        return {"id": figures.token_id, **_bytes(figures.token)}
+        return {"id": figures.token_id, **bytes_as_data(figures.token)}
     if isinstance(figures, Split):
-        both = {name: [_bytes(token) for token in getattr(figures, name)] for name in ("a", "b")}
-        return {"count": figures.count, **_bytes(figures.text), **both}
+        both = {name: [bytes_as_data(token) for token in getattr(figures, name)] for name in ("a", "b")}
+        return {"count": figures.count, **bytes_as_data(figures.text), **both}
     if isinstance(figures, TextFigures):
         shown = {name: value for name, value in vars(figures).items() if name not in ("counts", "unused", "most_frequent")}
         data = as_data(shown)
@@ -166,5 +166,5 @@ def as_data(figures: Any) -> Any:
     return figures
 
 
-def _bytes(token: bytes) -> dict[str, str]:
+def bytes_as_data(token: bytes) -> dict[str, str]:
     return {"text": token.decode(errors="replace"), "hex": token.hex()}

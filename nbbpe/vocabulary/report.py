@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from html import escape
 
 from ..model.model import Model
@@ -15,7 +16,8 @@ from ..system.paths import Path, check_not_read, checked_name
 from ..system.progress import Progress, ProgressOption
 from ..system.workers import check_workers
 from .charts import Series, line_chart
-from .report_figures import ReportFigures, Row, TokenUse, report_figures
+from .report_data import ReportFigures, Row, TokenUse
+from .report_figures import report_figures
 
 _MOST_ROWS = 25
 _MOST_OF_GROUP = 8
@@ -44,7 +46,7 @@ code { font: .85rem ui-monospace, monospace; background: #f3f4f7; border-radius:
 
 
 def write_report(
-    path: Path,
+    path: Path | None,
     name: str,
     model: Model,
     on: Mapping[str, object] | Sequence[Path] | Path,
@@ -56,16 +58,20 @@ def write_report(
     """See Tokenizer.report; `name` is what the page calls the tokenizer."""
     if not isinstance(name, str):
         raise TypeError(f"name must be a str, what the page calls the tokenizer, not {shown(name)}")
-    if not checked_name(path).endswith((".html", ".htm")):  # as where path and on are swapped: a text would be replaced
+    # Otherwise a text would be replaced where path and on are swapped.
+    if path is not None and not checked_name(path).endswith((".html", ".htm")):
         raise ValueError(f"path must be a name that ends in .html, for the page, not {shown(path)}")
     n_workers = check_workers(workers)
     texts = _texts(on, field, on_error)
     inputs = [each for of_text in texts.values() for each in of_text]
-    check_not_read((each.path() for each in inputs), path)
-    with whole_file(path) as whole:  # what could fail after long work is tried before it
+    if path is not None:
+        check_not_read((each.path() for each in inputs), path)
+    # What could fail after long work is tried before it.
+    with nullcontext() if path is None else whole_file(path) as whole:
         with Progress(progress, "count words", total_size(inputs), "B") as bar:
             figures = report_figures(model, texts, n_workers, bar.advance, on_error)
-        write_text(whole, page(name, model, figures))
+        if whole is not None:
+            write_text(whole, page(name, model, figures))
     return figures
 
 
@@ -132,19 +138,19 @@ def page(name: str, model: Model, figures: ReportFigures) -> str:
 def _summary(figures: ReportFigures) -> list[str]:
     total, tokens = figures.total, figures.tokens
     n = tokens.n_ordinary
-    n_used = n - len(tokens.only_parts) - len(tokens.dead)
+    n_used = n - len(tokens.intermediate) - len(tokens.unseen)
     points = [
-        f"A token holds {_ratio(total.n_bytes, total.n_tokens)} bytes of these texts, and a word with a letter takes "
-        f"{_ratio(total.n_tokens_of_words, total.n_words)} tokens.",
-        f"{len(tokens.dead):,} tokens of several bytes ({percent(len(tokens.dead), n)}) are never used, and "
-        f"{len(tokens.only_parts):,} ({percent(len(tokens.only_parts), n)}) only as parts of longer ones; {n_used:,} are "
-        "bytes, or used.",
-        f"{len(tokens.broken):,} tokens ({percent(len(tokens.broken), n)}) begin or end inside a character.",
+        f"A token holds {_ratio(total.bytes_per_token)} bytes of these texts, and a word with a letter takes "
+        f"{_ratio(total.tokens_per_word)} tokens.",
+        f"{len(tokens.unseen):,} tokens of several bytes ({percent(len(tokens.unseen), n)}) are never used, and "
+        f"{len(tokens.intermediate):,} ({percent(len(tokens.intermediate), n)}) only as parts of longer ones; {n_used:,} "
+        "are bytes, or used.",
+        f"{len(tokens.partial_utf8):,} tokens ({percent(len(tokens.partial_utf8), n)}) begin or end inside a character.",
     ]
-    if total.doubled:
-        n_fewer = 100 * (1 - total.n_bytes / total.n_tokens / total.doubled)
+    if total.bytes_per_token_doubled:
+        n_fewer = 100 * (1 - total.n_bytes / total.n_tokens / total.bytes_per_token_doubled)
         points.append(
-            f"Twice the vocabulary ({figures.n_doubled:,} tokens) would take at best {n_fewer:.1f} % fewer tokens."
+            f"Twice the vocabulary ({figures.doubled_vocab_size:,} tokens) would take at best {n_fewer:.1f} % fewer tokens."
         )
     return ["<ul>", *(f"<li>{point}</li>" for point in points), "</ul>"]
 
@@ -172,9 +178,9 @@ def _row(row: Row, total: int) -> list[str]:
         f"{row.n_bytes:,}",
         percent(row.n_bytes, total),
         f"{row.n_tokens:,}",
-        _ratio(row.n_bytes, row.n_tokens),
-        _ratio(row.n_characters, row.n_tokens),
-        _ratio(row.n_tokens_of_words, row.n_words),
+        _ratio(row.bytes_per_token),
+        _ratio(row.characters_per_token),
+        _ratio(row.tokens_per_word),
     ]
 
 
@@ -186,7 +192,8 @@ def _compression(figures: ReportFigures) -> list[str]:
     rows = [_row(row, total.n_bytes) for row in figures.texts]
     last = _row(total, total.n_bytes) if len(rows) > 1 else ()
     parts = ["<h2>Compression of each text</h2>", *_table(["text", *_HEAD], rows, last)]
-    lines = [Series(printable(row.name), figures.sizes, row.curve) for row in figures.texts if row.n_bytes]
+    sizes = figures.vocab_sizes
+    lines = [Series(printable(row.name), sizes, row.bytes_per_token_by_size) for row in figures.texts if row.n_bytes]
     return [
         *parts,
         "<p>What each text would take with only the first tokens of this vocabulary. Where a line is flat, more tokens "
@@ -196,7 +203,7 @@ def _compression(figures: ReportFigures) -> list[str]:
 
 
 def _scripts(figures: ReportFigures) -> list[str]:
-    total = figures.total.n_bytes
+    total, sizes = figures.total.n_bytes, figures.vocab_sizes
     parts = [
         "<h2>Compression of each script</h2>",
         "<p>A script that takes many more tokens per word or per character than another one costs its readers more, and "
@@ -205,7 +212,7 @@ def _scripts(figures: ReportFigures) -> list[str]:
         *_table(["script", *_HEAD], [_row(row, total) for row in figures.scripts]),
     ]
     lines = [
-        Series(printable(row.name), figures.sizes, [each * row.n_characters / row.n_bytes for each in row.curve])
+        Series(printable(row.name), sizes, [each * row.n_characters / row.n_bytes for each in row.bytes_per_token_by_size])
         for row in figures.scripts
         if row.n_words
     ]
@@ -214,18 +221,18 @@ def _scripts(figures: ReportFigures) -> list[str]:
 
 
 def _doubling(model: Model, figures: ReportFigures) -> list[str]:
-    sizes = figures.sizes
+    sizes = figures.vocab_sizes
     wanted = [size for size in (len(model.vocab) // 4, len(model.vocab) // 2, len(model.vocab)) if size in sizes]
     places = [sizes.index(size) for size in wanted]
     head = ["text", *(f"{sizes[place]:,} tokens" for place in places)]
-    head += [f"{figures.n_doubled:,} tokens", "fewer tokens"]
+    head += [f"{figures.doubled_vocab_size:,} tokens", "fewer tokens"]
     rows = []
     for row in [*figures.texts, figures.total]:
         now = row.n_bytes / row.n_tokens if row.n_tokens else 0.0
-        cells = [f"{row.curve[place]:.3f}" for place in places]
-        gain = f"{100 * (1 - now / row.doubled):.1f} %" if row.doubled else "-"
-        rows.append([escape(printable(row.name)), *cells, f"{row.doubled:.3f}", gain])
-    all_found = figures.n_doubled == 2 * len(model.vocab)
+        cells = [f"{row.bytes_per_token_by_size[place]:.3f}" for place in places]
+        gain = f"{100 * (1 - now / row.bytes_per_token_doubled):.1f} %" if row.bytes_per_token_doubled else "-"
+        rows.append([escape(printable(row.name)), *cells, f"{row.bytes_per_token_doubled:.3f}", gain])
+    all_found = figures.doubled_vocab_size == 2 * len(model.vocab)
     note = "" if all_found else " The texts have pairs that occur twice for only so many tokens."
     return [
         "<h2>What a doubling would gain</h2>",
@@ -259,30 +266,30 @@ def _longest(figures: ReportFigures) -> list[str]:
 
 
 def _broken(figures: ReportFigures) -> list[str]:
-    n_uses = sum(each.n_uses for each in figures.tokens.broken)
+    n_uses = sum(each.n_uses for each in figures.tokens.partial_utf8)
     return [
         "<h2>Tokens that begin or end inside a character</h2>",
-        f"<p>{len(figures.tokens.broken):,} tokens of several bytes, {percent(n_uses, figures.total.n_tokens)} of "
+        f"<p>{len(figures.tokens.partial_utf8):,} tokens of several bytes, {percent(n_uses, figures.total.n_tokens)} of "
         "the tokens of these texts. A model that stops after one has written half a character.</p>",
-        *_token_table(figures.tokens.broken),
+        *_token_table(figures.tokens.partial_utf8),
     ]
 
 
 def _idle(figures: ReportFigures) -> list[str]:
     return [
         "<h2>Tokens that are never used alone</h2>",
-        f"<p>{len(figures.tokens.only_parts):,} tokens are in none of these texts by themselves: they are made only on "
+        f"<p>{len(figures.tokens.intermediate):,} tokens are in none of these texts by themselves: they are made only on "
         "the way to longer ones. Their rows of an embedding are never trained by such text. These are made most often:</p>",
-        *_token_table(figures.tokens.only_parts),
-        f"<p>{len(figures.tokens.dead):,} more are neither used nor made"
-        f"{', the first learned being' if figures.tokens.dead else ''}:</p>",
-        *_token_table(figures.tokens.dead),
+        *_token_table(figures.tokens.intermediate),
+        f"<p>{len(figures.tokens.unseen):,} more are neither used nor made"
+        f"{', the first learned being' if figures.tokens.unseen else ''}:</p>",
+        *_token_table(figures.tokens.unseen),
     ]
 
 
 def _duplicates(figures: ReportFigures) -> list[str]:
     rows = []
-    for group in figures.tokens.duplicates[:_MOST_ROWS]:
+    for group in figures.tokens.near_duplicates[:_MOST_ROWS]:
         named = ", ".join(f"{_shown(each.token)} {each.n_uses:,}" for each in group[:_MOST_OF_GROUP])
         more = f", and {len(group) - _MOST_OF_GROUP:,} more" if len(group) > _MOST_OF_GROUP else ""
         rows.append([f"{len(group):,}", f"{named}{more}"])
@@ -297,13 +304,13 @@ def _duplicates(figures: ReportFigures) -> list[str]:
 
 
 def _lost(figures: ReportFigures) -> list[str]:
-    if not figures.tokens.lost:
+    if not figures.tokens.unreachable:
         return []
     return [
         "<h2>Unreachable tokens</h2>",
-        f"<p>{len(figures.tokens.lost):,} tokens are never the result of merging, as other tokens are made of "
+        f"<p>{len(figures.tokens.unreachable):,} tokens are never the result of merging, as other tokens are made of "
         "their bytes.</p>",
-        *_token_table(figures.tokens.lost),
+        *_token_table(figures.tokens.unreachable),
     ]
 
 
@@ -316,5 +323,5 @@ def _code(text: str) -> str:
     return f"<code>{escape(printable(text))}</code>"
 
 
-def _ratio(part: int, whole: int) -> str:
-    return f"{part / whole:.3f}" if whole else "-"
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -27,81 +26,11 @@ from ..words.source_words import gather_source
 from .extension import extend_by_words
 from .frequencies import check_gaps, merge_counts, unreachable
 from .reduction import first_made, truncate
+from .report_data import ReportFigures, Row, TokenFigures, TokenUse
 
 _MOST_POINTS, _POINTS_BY_TRUNCATION = 80, 12  # of a curve
 _MOST_SCRIPTS = 14
 _OTHERS = "other scripts"
-
-
-class Row(NamedTuple):
-    """The figures of a vocabulary on some words: of one text, of one script, of all.
-
-    n_bytes, n_characters, n_tokens : of the words
-    n_words, n_tokens_of_words : words that have a letter, and their tokens
-    curve   : bytes per token with the first merges only, at each of ReportFigures.sizes
-    doubled : bytes per token with twice the vocabulary, its new tokens learned from all these texts; 0 without tokens
-    """
-
-    name: str
-    n_bytes: int
-    n_characters: int
-    n_tokens: int
-    n_words: int
-    n_tokens_of_words: int
-    curve: Sequence[float]
-    doubled: float
-
-
-class TokenUse(NamedTuple):
-    """A token, how often all texts have it, and how often they make it on the way to longer ones (None if not known)."""
-
-    token_id: int
-    token: bytes
-    n_uses: int
-    n_made: int | None
-
-
-@dataclass(frozen=True)
-class TokenFigures:
-    """The tokens of several bytes that a reader should look at, without special tokens.
-
-    longest    : the longest tokens
-    broken     : tokens of several bytes that begin or end inside a character, the most frequent first
-    only_parts : tokens that no text has by themselves, and that longer ones are made of, the most made first
-    dead       : tokens that no text has, and no token of the texts is made of, by id
-    lost       : tokens that merging never gives
-    duplicates : groups of tokens that differ by case, or by a space in front
-    n_by_space, n_by_case : tokens that have such a twin
-    n_ordinary : all tokens without special ones
-    """
-
-    longest: list[TokenUse]
-    broken: list[TokenUse]
-    only_parts: list[TokenUse]
-    dead: list[TokenUse]
-    lost: list[TokenUse]
-    duplicates: list[list[TokenUse]]
-    n_by_space: int
-    n_by_case: int
-    n_ordinary: int
-
-
-@dataclass(frozen=True)
-class ReportFigures:
-    """The figures of a report.
-
-    texts, scripts : a Row each; scripts over all texts, the largest first;  total : all of it
-    sizes     : the vocabulary sizes of the curves, special tokens included
-    n_doubled : the size of twice the vocabulary, or as much of it as the texts have pairs for
-    tokens    : see TokenFigures
-    """
-
-    texts: list[Row]
-    scripts: list[Row]
-    total: Row
-    sizes: list[int]
-    n_doubled: int
-    tokens: TokenFigures
 
 
 class _Counted(NamedTuple):
@@ -202,8 +131,8 @@ def report_figures(
         texts=rows[: len(counted)],
         scripts=rows[len(counted) : -1],
         total=rows[-1],
-        sizes=sizes,
-        n_doubled=n_doubled,
+        vocab_sizes=sizes,
+        doubled_vocab_size=n_doubled,
         tokens=_tokens(model, counts[-1], None if applied is None else applied[:, -1]),
     )
 
@@ -277,11 +206,11 @@ def _tokens(model: Model, counts: NDArray[np.int64], applied: NDArray[np.int64] 
     groups, n_by_space, n_by_case = _duplicates(longer)
     return TokenFigures(
         longest=sorted(longer, key=lambda each: (-len(each.token), each.token_id)),
-        broken=sorted((each for each in longer if _is_broken(each.token)), key=lambda each: (-each.n_uses, each.token_id)),
-        only_parts=sorted((each for each in idle if each.n_made), key=lambda each: (-(each.n_made or 0), each.token_id)),
-        dead=[each for each in idle if not each.n_made],
-        lost=[use(token_id) for token_id in unreachable(model).tolist()],
-        duplicates=groups,
+        partial_utf8=sorted(filter(_is_partial, longer), key=lambda each: (-each.n_uses, each.token_id)),
+        intermediate=sorted((each for each in idle if each.n_made), key=lambda each: (-(each.n_made or 0), each.token_id)),
+        unseen=[each for each in idle if not each.n_made],
+        unreachable=[use(token_id) for token_id in unreachable(model).tolist()],
+        near_duplicates=groups,
         n_by_space=n_by_space,
         n_by_case=n_by_case,
         n_ordinary=len(ordinary),
@@ -292,10 +221,10 @@ def _per(part: int, whole: int) -> float:
     return int(part) / int(whole) if whole else 0.0
 
 
-def _is_broken(token: bytes) -> bool:
+def _is_partial(use: TokenUse) -> bool:
     """Whether a token begins or ends inside a character (or holds a byte that no UTF-8 has)."""
     try:
-        token.decode()
+        use.token.decode()
     except UnicodeDecodeError:
         return True
     return False
@@ -303,7 +232,7 @@ def _is_broken(token: bytes) -> bool:
 
 def _duplicates(uses: Sequence[TokenUse]) -> tuple[list[list[TokenUse]], int, int]:
     """Groups of tokens that are the same but for case and a space in front, and how many have a twin by each alone."""
-    spelled = {each.token.decode(): each for each in uses if not _is_broken(each.token)}
+    spelled = {each.token.decode(): each for each in uses if not _is_partial(each)}
     spelled = {text: each for text, each in spelled.items() if any(map(str.isalpha, text))}
     groups: dict[str, list[TokenUse]] = {}
     by_case: dict[str, int] = {}
