@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .encoded_inputs import check_read_again, encoded_inputs
 from .encoding.alignment import Differences, aligned, different_texts
 from .encoding.special_choice import Choice, find_separator
 from .model.packed_vocab import PackedVocab
-from .sources import NO_ID, Input, Tally, check_field, find_inputs, total_size, warn_of_skipped
+from .sources import check_field, find_inputs
 from .sources.arrow_data import ArrowData
 from .system.paths import Path
-from .system.progress import Progress, ProgressOption
-from .system.wrong_argument import WrongArgument
-from .text.chunks import CutRules
+from .system.progress import ProgressOption
 from .text.utf8 import Text
 from .tokenizer import Tokenizer
 
@@ -170,7 +169,7 @@ def encoded(
     separator_id = find_separator(tokenizer.special_tokens, separator, separator_first)
     allowed = tokenizer._allowed_tokens(allowed_special)
     inputs = find_inputs(source, field, on_error, documents=documents)
-    arrays = _encoded(tokenizer, inputs, stage, progress, separator_id, on_error, allowed, warn)
+    arrays = encoded_inputs(tokenizer, inputs, stage, progress, separator_id, on_error, allowed, warn)
     yield from _moved_on(arrays, separator_id) if separator_first else arrays
 
 
@@ -181,31 +180,6 @@ def _moved_on(arrays: Iterator[NDArray[Any]], first: int) -> Iterator[NDArray[An
         if len(ids):
             moved[0], first = first, ids[-1]
         yield moved
-
-
-def _encoded(
-    tokenizer: Tokenizer,
-    inputs: Sequence[Input],
-    stage: str,
-    progress: ProgressOption,
-    separator_id: int = NO_ID,
-    on_error: str = "raise",
-    allowed: Sequence[str] | None = None,
-    warn: bool = True,
-) -> Iterator[NDArray[Any]]:
-    """See encoded."""
-    skipped = []
-    with Progress(progress, stage, total_size(inputs), "B") as bar:
-        for each in inputs:
-            for part in each.cut(each.n_text() + 1, CutRules(tokenizer._model.pattern, [])):
-                tally = Tally(on_error)
-                for ids, _ in tokenizer.encode_part(part, separator_id, tally, allowed):
-                    bar.advance(tally.newly_read())
-                    yield ids
-                bar.advance(tally.newly_read())
-                skipped.append(tally.skipped())
-    if warn:
-        warn_of_skipped(skipped)
 
 
 def text_figures(
@@ -264,7 +238,7 @@ def count_tokens_of_each(
     found = []
     for inputs in of_sources:
         n_tokens = n_bytes = 0
-        for ids in _encoded(tokenizer, inputs, "count tokens", None, on_error=on_error, allowed=allowed):
+        for ids in encoded_inputs(tokenizer, inputs, "count tokens", None, on_error=on_error, allowed=allowed):
             n_tokens += len(ids)
             n_bytes += int(lengths_of(ids).sum())
         found.append((n_tokens, n_bytes))
@@ -301,12 +275,7 @@ def compare(
     if isinstance(documents, Iterator):
         raise TypeError("documents is read twice, so it must be a list, not an iterator")
     inputs = again = find_inputs(source, field, on_error, documents=documents)
-    for each in inputs:
-        if each.file is not None and each.is_read_once():
-            raise WrongArgument(
-                f"source is read twice, and {each.file.name!r} is a pipe or the like, which can be read once only: write "
-                "the text to a file first"
-            )
+    check_read_again("source", "twice", inputs)
     if any(each.file is None for each in inputs):  # a table can be read from its beginning only if it is opened again
         again = find_inputs(source, field, on_error, documents=documents)
     tokens_a, tokens_b = set(a._model.ordinary.values()), set(b._model.ordinary.values())
@@ -314,8 +283,8 @@ def compare(
     counts = [np.zeros(len(vocab.ids), dtype=np.int64) for vocab in vocabs]
     differences = Differences(vocabs)
     streams = (
-        _encoded(a, inputs, "compare", progress, on_error=on_error),
-        _encoded(b, again, "compare", False, on_error=on_error, warn=False),
+        encoded_inputs(a, inputs, "compare", progress, on_error=on_error),
+        encoded_inputs(b, again, "compare", False, on_error=on_error, warn=False),
     )
     may_change = a.normalizer != b.normalizer or a._model.is_prepared or b._model.is_prepared
     for ids in aligned(streams, vocabs):

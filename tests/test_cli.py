@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import dataclasses
 import errno
 import gzip
 import importlib
@@ -29,6 +30,7 @@ from effort import mostly_slow
 from vocabularies import BYTE_RANKS, rank_lines
 
 import nbbpe
+import nbbpe.evaluation
 from nbbpe import cli, early, inspection
 from nbbpe.cli import tables
 from nbbpe.cli.signals import ending_signals
@@ -520,12 +522,38 @@ def test_compare(run, small):
     assert f"share {found.n_shared:,} tokens" in done.out
     assert f"in {found.n_differing:,} stretches" in done.out
     assert tables.verdict(found) in done.out
+    first, second = nbbpe.evaluation.evaluate({"tok": small, "other": nbbpe.load("other")}, "text.txt")
+    for title, name in ("characters per token", "characters_per_token"), ("tokens per word", "tokens_per_word"):
+        assert re.search(rf"^{title} +{getattr(first, name):.3f} +{getattr(second, name):.3f}$", done.out, re.MULTILINE)
     data = json.loads(run("compare", "tok", "other", "--on", "text.txt", "--json", "--examples", 3).out)
     assert (data["a"]["n_tokens"], data["b"]["n_tokens"]) == (found.a.n_tokens, found.b.n_tokens)
     assert data["a"]["n_unused"] == len(found.a.unused)
     assert "unused" not in data["a"]  # thousands, for each tokenizer
     assert len(data["splits"]) == 3
     assert bytes.fromhex(data["splits"][0]["hex"]) == found.splits[0].text
+
+
+def test_the_command_prints_a_table_for_each_text(run, tmp_path):
+    (tmp_path / "a.txt").write_text("the cat sat on the mat")
+    on = ["--on", "text.txt", "--on", tmp_path / "a.txt"]
+    done = run("compare", "tok", "other", "tok", *on)
+    assert (done.code, done.err) == (0, "")
+    tokenizers = {name: nbbpe.load(name) for name in ("tok", "other")}
+    rows = nbbpe.evaluation.evaluate(tokenizers, {"text.txt": ["text.txt"], str(tmp_path / "a.txt"): tmp_path / "a.txt"})
+    assert done.out.splitlines() == tables.evaluation_lines(rows)
+    of_a = done.out.splitlines()[5:]
+    assert of_a[0] == f"on {tmp_path / 'a.txt'}: 22 bytes, 22 characters, 6 words"
+    assert of_a[1].split() == ["tokens", "bytes/token", "chars/token", "tokens/word", "parity", "partial", "tokenizer"]
+    assert [line.split()[-1] for line in of_a[2:]] == ["tok", "other"]
+    assert max(map(len, done.out.splitlines()[1:4])) <= 80
+    found = json.loads(run("compare", "tok", "other", *on, "--json").out)
+    assert found == {"table": list(map(dataclasses.asdict, rows))}
+    pair = json.loads(run("compare", "tok", "other", "--on", "text.txt", "--json").out)
+    assert pair["table"] == found["table"][:2]
+    assert run("compare", "tok", "--on", "text.txt").out.splitlines() == tables.evaluation_lines(rows[:1])
+    done = run("compare", "tok", "other", *on, "--examples", 3)
+    assert (done.code, done.out) == (2, "")
+    assert "--examples is for two tokenizers on one text" in done.err
 
 
 def test_compare_where_nothing_differs(run, small):
@@ -801,7 +829,7 @@ def test_help_names_all_commands(run):
         (["compare", "tok", "other"], ["--on"]),
         *(
             ([*command, "--on", "text.txt", "--on", "empty.txt"], ["--on is given 2 times", f"{command[0]} takes one text"])
-            for command in (["compare", "tok", "other"], ["inspect", "tok"], ["inspect", "--pattern", "gpt2"])
+            for command in (["inspect", "tok"], ["inspect", "--pattern", "gpt2"])
         ),
         (["convert", "tok", "x.what"], ["x.what", "gpt2"]),
         (["convert", "tok", "new/", "--to", "tiktoken"], ["'new/' is a folder"]),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import nbbpe
+import nbbpe.evaluation
 import nbbpe.inspection
 import nbbpe.njit
 import nbbpe.tiktoken
@@ -38,7 +39,7 @@ def public() -> Iterator[tuple[str, Any, Any]]:
                 function = getattr(inspect.getattr_static(found, attribute), "__func__", getattr(found, attribute, None))
                 if not attribute.startswith("_") and inspect.isfunction(function) and attribute != "encode_part":
                     yield f"{name}.{attribute}", function, found
-    for module in nbbpe.arrow_functions, nbbpe.inspection, nbbpe.njit, nbbpe.tiktoken:
+    for module in nbbpe.arrow_functions, nbbpe.evaluation, nbbpe.inspection, nbbpe.njit, nbbpe.tiktoken:
         for name, function in inspect.getmembers(module, inspect.isfunction):
             if function.__module__ == module.__name__ and not name.startswith("_") and name != "tables_of":
                 yield f"{module.__name__.removeprefix('nbbpe.')}.{name}", function, None

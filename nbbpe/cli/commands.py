@@ -12,7 +12,8 @@ from ..model.version import __version__
 _MODULES = {
     **dict.fromkeys(["train", "count-words", "extend"], "training_commands"),
     **dict.fromkeys(["encode", "decode", "count"], "encoding_commands"),
-    **dict.fromkeys(["inspect", "compare", "report"], "inspection_commands"),
+    "inspect": "inspection_commands",
+    **dict.fromkeys(["compare", "report"], "comparison_commands"),
     **dict.fromkeys(["convert", "warmup"], "conversion_commands"),
 }
 

@@ -24,7 +24,6 @@ from .options import (
     pattern_option,
     print_figures,
     read_with_pattern,
-    shown_path,
     source_options,
     special_option,
     split_with_option,
@@ -33,6 +32,7 @@ from .options import (
 )
 from .signals import Ended
 from .streams import STDIN, output, read_ids, stdin_blocks, write_ids
+from .tables import shown_path
 
 
 @command(

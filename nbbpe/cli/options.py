@@ -18,7 +18,6 @@ from click.core import ParameterSource
 from ..conversion import read_tokenizer
 from ..encoding.special_choice import ALL, NONE
 from ..system.atomic_files import name_in_errors
-from ..system.excerpt import printable
 from ..system.paths import Path
 from ..text.pattern import SPLIT_WITH, Pattern, get_pattern
 from ..tokenizer import Tokenizer
@@ -172,11 +171,6 @@ source_options = several(
 )
 
 
-def shown_path(path: str) -> str:
-    """A path as one line that any terminal can show."""
-    return "stdin" if path == STDIN else printable(path)
-
-
 def pattern_of(said: Sequence[str]) -> Pattern:
     """The split pattern that the options give; several split in turn."""
     return get_pattern(None if list(said) == ["none"] else said)
@@ -202,6 +196,13 @@ def check_no_stdout(target: str, argument: str) -> None:
     """Raise UsageError if stdout is given for a tokenizer, as it would become a folder named `-`."""
     if target == STDIN:
         raise click.UsageError(f"{argument} `-`: a tokenizer cannot be written to stdout; give a folder or file")
+
+
+def check_used(context: click.Context, names: Sequence[str], why: str) -> None:
+    """Raise UsageError if one of these options is given, as it would be ignored."""
+    for parameter in context.command.params:
+        if parameter.name in names and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{parameter.opts[0]} {why}")
 
 
 @contextmanager

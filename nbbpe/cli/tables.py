@@ -6,11 +6,18 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from ..evaluation import Evaluation
 from ..inspection import Comparison, Split, TextFigures, Token, VocabularyFigures
 from ..system.excerpt import percent, printable, shortened, shown_pattern, shown_token
+from .streams import STDIN
 
 WIDTH = 80
 _BAR = 30
+
+
+def shown_path(path: str) -> str:
+    """A path as one line that any terminal can show."""
+    return "stdin" if path == STDIN else printable(path)
 
 
 def table(rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> list[str]:
@@ -100,18 +107,40 @@ def count_lines(rows: Sequence[tuple[str, int, int]]) -> list[str]:
     return table([("tokens", "bytes", "bytes/token", "text"), *cells], left=[3])
 
 
-def comparison_lines(name_a: str, name_b: str, on: str, found: Comparison) -> list[str]:
+def evaluation_lines(rows: Sequence[Evaluation]) -> list[str]:
+    """A table for each text, with a line for each tokenizer."""
+    lines: list[str] = []
+    of_text: dict[str, list[Evaluation]] = {}
+    for row in rows:
+        of_text.setdefault(row.text, []).append(row)
+    for text, those in of_text.items():
+        size = those[0]
+        cells = [["tokens", "bytes/token", "chars/token", "tokens/word", "parity", "partial", "tokenizer"]]
+        for row in those:
+            ratios = map(ratio, (row.bytes_per_token, row.characters_per_token, row.tokens_per_word, row.parity))
+            partial = percent(row.n_partial_utf8, row.n_tokens)
+            cells.append([f"{row.n_tokens:,}", *ratios, partial, shown_path(row.tokenizer)])
+        about = f"{size.n_bytes:,} bytes, {size.n_characters:,} characters, {size.n_words:,} words"
+        lines += [*([""] if lines else []), f"on {shown_path(text)}: {about}", *indented(table(cells, left=[6]))]
+    return lines
+
+
+def comparison_lines(found: Comparison, first: Evaluation, second: Evaluation) -> list[str]:
     a, b = found.a, found.b
     rows = [
         ("", "A", "B"),
         ("tokens", f"{a.n_tokens:,}", f"{b.n_tokens:,}"),
         ("bytes per token", ratio(a.bytes_per_token), ratio(b.bytes_per_token)),
+        ("characters per token", ratio(first.characters_per_token), ratio(second.characters_per_token)),
+        ("tokens per word", ratio(first.tokens_per_word), ratio(second.tokens_per_word)),
+        ("parts of characters", *(percent(each.n_partial_utf8, each.n_tokens) for each in (first, second))),
         ("tokens, not special", f"{a.n_vocab:,}", f"{b.n_vocab:,}"),
         ("of it used", f"{a.n_used:,}", f"{b.n_used:,}"),
         ("", percent(a.n_used, a.n_vocab), percent(b.n_used, b.n_vocab)),
         ("tokens only here", f"{found.n_only_a:,}", f"{found.n_only_b:,}"),
     ]
-    lines = [f"A  {name_a}", f"B  {name_b}", f"on {on}, {a.n_bytes:,} bytes", "", *table(rows, left=[0]), ""]
+    names = [f"A  {shown_path(first.tokenizer)}", f"B  {shown_path(second.tokenizer)}"]
+    lines = [*names, f"on {shown_path(first.text)}, {a.n_bytes:,} bytes", "", *table(rows, left=[0]), ""]
     lines += [verdict(found), f"The vocabularies share {found.n_shared:,} tokens."]
     if not a.n_bytes:
         return lines

@@ -29,12 +29,12 @@ from .options import (
     pattern_option,
     print_figures,
     read_with_pattern,
-    shown_path,
     source_options,
     split_options,
     split_with_option,
     workers_option,
 )
+from .tables import shown_path
 from .training_options import (
     min_frequency_option,
     mixture_option,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from html import escape
 
 from ..model.model import Model
 from ..model.version import __version__
-from ..sources import Input, check_field, find_inputs, total_size
+from ..sources import total_size
+from ..sources.named_texts import Texts, inputs_of_each, named_sources
 from ..system.atomic_files import whole_file, write_text
 from ..system.excerpt import percent, printable, shown, shown_pattern, shown_token
 from ..system.paths import Path, check_not_read, checked_name
@@ -49,7 +49,7 @@ def write_report(
     path: Path | None,
     name: str,
     model: Model,
-    on: Mapping[str, object] | Sequence[Path] | Path,
+    on: Texts,
     workers: int | None = None,
     progress: ProgressOption = None,
     field: str | None = None,
@@ -62,7 +62,7 @@ def write_report(
     if path is not None and not checked_name(path).endswith((".html", ".htm")):
         raise ValueError(f"path must be a name that ends in .html, for the page, not {shown(path)}")
     n_workers = check_workers(workers)
-    texts = _texts(on, field, on_error)
+    texts = inputs_of_each(named_sources(on), field, on_error)
     inputs = [each for of_text in texts.values() for each in of_text]
     if path is not None:
         check_not_read((each.path() for each in inputs), path)
@@ -73,32 +73,6 @@ def write_report(
         if whole is not None:
             write_text(whole, page(name, model, figures))
     return figures
-
-
-def _texts(on: Mapping[str, object] | Sequence[Path] | Path, field: str | None, on_error: str) -> dict[str, list[Input]]:
-    """The inputs of each text by its name. Raises TypeError or ValueError for invalid ones."""
-    if isinstance(on, (str, os.PathLike)):
-        on = [on]
-    if isinstance(on, Mapping):
-        sources: dict[str, object] = dict(on)
-    elif isinstance(on, (list, tuple)):
-        sources = dict(zip(short_names(list(map(checked_name, on))), on, strict=True))
-    else:
-        raise TypeError(f"on must be a path, a list of paths, or a dict from names to sources, not {type(on).__name__}")
-    if not sources:
-        raise ValueError("on names no text to report on")
-    for name in sources:
-        if not isinstance(name, str):
-            raise TypeError(f"on must have names as its keys, and has {shown(name)}")
-    texts = {name: find_inputs(source, field, on_error, "on", is_one_of_several=True) for name, source in sources.items()}
-    check_field(field, [each for inputs in texts.values() for each in inputs])
-    return texts
-
-
-def short_names(paths: Sequence[str]) -> list[str]:
-    """The names of files without their folders, where these tell them apart."""
-    short = [os.path.basename(path) for path in paths]
-    return short if len(set(short)) == len(set(paths)) else list(paths)
 
 
 def page(name: str, model: Model, figures: ReportFigures) -> str:

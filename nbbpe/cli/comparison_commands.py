@@ -1,0 +1,161 @@
+"""Subcommands that measure tokenizers on texts: several of them side by side, or one in a report."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from ..conversion import says_no_pattern
+from ..evaluation import evaluate
+from ..inspection import compare as compare_tokenizers
+from ..sources.named_texts import short_names
+from ..vocabulary.report_data import ReportFigures, Row, TokenFigures, TokenUse
+from . import tables
+from .options import (
+    TOKENIZER,
+    as_paths,
+    check_used,
+    command,
+    json_option,
+    pattern_option,
+    print_figures,
+    read_with_pattern,
+    source_options,
+    workers_option,
+)
+from .tables import shown_path
+
+_MOST_LISTED = 25  # tokens of each kind in a report, as its page has
+
+
+@command(
+    "nbbpe compare tokenizer-a tokenizer-b --on corpus.txt",
+    "nbbpe compare tokenizer-a tokenizer-b --on corpus.txt --examples 50",
+    "nbbpe compare tokenizer-a tokenizer-b tokenizer-c --on corpus.txt",
+    "nbbpe compare tokenizer-a tokenizer-b --on english.txt --on german.txt",
+    "nbbpe compare tokenizer-a tokenizer-b --on corpus.txt --json",
+)
+@click.argument("tokenizers", nargs=-1, required=True)
+@click.option("--on", "texts", required=True, multiple=True, metavar="TEXT", help="A text; may be repeated.")
+@click.option(
+    "--examples",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="How many words to show that two tokenizers split differently.",
+)
+@pattern_option
+@source_options
+@json_option
+@click.pass_context
+def compare(
+    context: click.Context,
+    /,
+    tokenizers: Sequence[str],
+    texts: Sequence[str],
+    examples: int,
+    patterns: Sequence[str],
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Show how many tokens each of several tokenizers needs for each of several texts.
+
+    For each: bytes per token, characters per token, tokens per word (fertility; words have whitespace around them), parity
+    (how many times as many tokens as for the first TEXT: for translations of it), and the share of tokens that are part of
+    a character. Of two tokenizers on one TEXT, also show how they differ.
+    """
+    is_pair = len(tokenizers) == 2 and len(texts) == 1
+    if not is_pair:
+        check_used(context, ["examples"], "is for two tokenizers on one text")
+    is_asked = [bool(patterns) and says_no_pattern(each) for each in tokenizers]
+    if patterns and not any(is_asked):
+        raise click.UsageError("--pattern is for files that do not name a pattern, and all tokenizers name theirs")
+    read = [read_with_pattern(each, patterns if asked else ()) for each, asked in zip(tokenizers, is_asked, strict=True)]
+    with as_paths(texts) as paths:
+        rows = evaluate(dict(zip(tokenizers, read, strict=True)), dict(zip(texts, paths, strict=True)), **options)
+        if not is_pair:
+            print_figures({"table": rows}, tables.evaluation_lines(rows), as_json)
+            return
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is odd about the text is said already
+            found = compare_tokenizers(read[0], read[1], paths, examples, **options)
+    first, second = rows[0], rows[-1]  # the same one where a tokenizer is compared with itself
+    print_figures({"table": rows, **tables.as_data(found)}, tables.comparison_lines(found, first, second), as_json)
+
+
+@command(
+    "nbbpe report tokenizer --on corpus.txt -o report.html",
+    "nbbpe report tokenizer --on english.txt --on 'german/*.jsonl' -o report.html",
+    "nbbpe report tokenizer --on english.txt --on german.txt --json",
+)
+@click.argument("tokenizer", required=True, envvar=TOKENIZER)
+@click.option("--on", "texts", required=True, multiple=True, metavar="TEXT", help="A text to report on; may be repeated.")
+@click.option("-o", "--output", "target", metavar="FILE", help="The page to write, an .html file.")
+@pattern_option
+@source_options
+@workers_option
+@json_option
+def report(
+    tokenizer: str,
+    texts: Sequence[str],
+    target: str | None,
+    patterns: Sequence[str],
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Write a report on a vocabulary as one HTML page, to read before you decide on it, or print its figures as JSON.
+
+    For each TEXT and each script: compression at every size of the vocabulary, tokens per word, and the gain of twice the
+    vocabulary. Of the tokens: the longest, those that begin or end inside a character, those that are never
+    used, near duplicates. A TEXT is like the INPUTS of `nbbpe train`.
+    """
+    if target is None and not as_json:
+        raise click.UsageError("give -o FILE for a page, --json for the figures, or both")
+    if target is not None and not target.endswith((".html", ".htm")):
+        raise click.UsageError(f"-o {target!r} must end in .html")
+    reported = read_with_pattern(tokenizer, patterns)
+    names = list(map(shown_path, short_names(texts)))
+    for number, each in enumerate(names):
+        if each in names[:number]:
+            raise click.UsageError(f"two texts have the name {each!r}, so that one would be lost: give each once")
+    with as_paths(texts) as paths:
+        on = dict(zip(names, paths, strict=True))
+        figures = reported.report(target, on, name=shown_path(tokenizer), **options)
+    data = {"tokenizer": tokenizer, "n_vocab": len(reported), **_report_as_data(figures)} if as_json else {}
+    print_figures(data, [f"{shown_path(target or '')}: {len(reported):,} tokens on {', '.join(on)}"], as_json)
+
+
+def _report_as_data(figures: ReportFigures) -> dict[str, Any]:
+    return {
+        "texts": list(map(_row_as_data, figures.texts)),
+        "scripts": list(map(_row_as_data, figures.scripts)),
+        "total": _row_as_data(figures.total),
+        "vocab_sizes": figures.vocab_sizes,
+        "doubled_vocab_size": figures.doubled_vocab_size,
+        "tokens": _tokens_as_data(figures.tokens),
+    }
+
+
+def _row_as_data(row: Row) -> dict[str, Any]:
+    ratios = {name: getattr(row, name) for name in ("bytes_per_token", "characters_per_token", "tokens_per_word")}
+    return {**row._asdict(), **ratios}
+
+
+def _tokens_as_data(figures: TokenFigures) -> dict[str, Any]:
+    """How many tokens there are of each kind, and the first of them."""
+    numbers = {name: value for name, value in vars(figures).items() if isinstance(value, int)}
+    kinds = {name: value for name, value in vars(figures).items() if isinstance(value, list)}
+    sizes = {f"n_{name}": len(uses) for name, uses in kinds.items() if name != "longest"}
+    return {**numbers, **sizes, **{name: _uses_as_data(uses[:_MOST_LISTED]) for name, uses in kinds.items()}}
+
+
+def _uses_as_data(uses: Sequence[TokenUse | list[TokenUse]]) -> list[Any]:
+    return [
+        {"id": use.token_id, **tables.bytes_as_data(use.token), "n_uses": use.n_uses, "n_made": use.n_made}
+        if isinstance(use, TokenUse)
+        else _uses_as_data(use)
+        for use in uses
+    ]

@@ -1,0 +1,49 @@
+"""The ids of inputs, part by part, for what counts them; and which inputs can be read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from .sources import NO_ID, Input, Tally, total_size, warn_of_skipped
+from .system.progress import Progress, ProgressOption
+from .system.wrong_argument import WrongArgument
+from .text.chunks import CutRules
+from .tokenizer import Tokenizer
+
+
+def encoded_inputs(
+    tokenizer: Tokenizer,
+    inputs: Sequence[Input],
+    stage: str,
+    progress: ProgressOption,
+    separator_id: int = NO_ID,
+    on_error: str = "raise",
+    allowed: Sequence[str] | None = None,
+    warn: bool = True,
+) -> Iterator[NDArray[Any]]:
+    """As `inspection.encoded`, of inputs that are found already."""
+    skipped = []
+    with Progress(progress, stage, total_size(inputs), "B") as bar:
+        for each in inputs:
+            for part in each.cut(each.n_text() + 1, CutRules(tokenizer._model.pattern, [])):
+                tally = Tally(on_error)
+                for ids, _ in tokenizer.encode_part(part, separator_id, tally, allowed):
+                    bar.advance(tally.newly_read())
+                    yield ids
+                bar.advance(tally.newly_read())
+                skipped.append(tally.skipped())
+    if warn:
+        warn_of_skipped(skipped)
+
+
+def check_read_again(argument: str, times: str, inputs: Sequence[Input]) -> None:
+    """Raise WrongArgument for a pipe among the inputs of this argument, which is read so many times."""
+    for each in inputs:
+        if each.file is not None and each.is_read_once():
+            raise WrongArgument(
+                f"{argument} is read {times}, and {each.file.name!r} is a pipe or the like, which can be read once only: "
+                "write the text to a file first"
+            )

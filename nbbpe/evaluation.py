@@ -1,0 +1,167 @@
+"""Several tokenizers on several texts: the figures by which tokenizers are compared, as rows of a table."""
+
+from __future__ import annotations
+
+import warnings
+from codecs import getincrementaldecoder
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .encoded_inputs import check_read_again, encoded_inputs
+from .sources import Input
+from .sources.named_texts import Texts, inputs_of_each, named_sources
+from .system.excerpt import shown
+from .system.progress import ProgressOption
+from .tokenizer import Tokenizer
+
+_END = 256  # of a document, in a text as single bytes
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A tokenizer on a text. Ratios are None where there is nothing to divide by.
+
+    tokenizer, text : their names
+    n_bytes, n_characters : of the text as it is, before any normalizer, so that they are the same for all tokenizers
+    n_words : runs of characters that are not whitespace, as `str.split` gives them
+    n_tokens : as `nbbpe count` has it
+    n_partial_utf8 : tokens that begin or end inside a character, single bytes of it included. Byte-level BPE has no unknown
+        token: these stand for characters that the vocabulary lacks
+    bytes_per_token, characters_per_token : compression
+    tokens_per_word : fertility
+    partial_utf8_share : of the tokens
+    parity : how many times as many tokens as this tokenizer has for the first text. If the texts are translations of each
+        other, 1 is equal treatment, and 2 is a text at twice the price
+    """
+
+    tokenizer: str
+    text: str
+    n_bytes: int
+    n_characters: int
+    n_words: int
+    n_tokens: int
+    n_partial_utf8: int
+    bytes_per_token: float | None
+    characters_per_token: float | None
+    tokens_per_word: float | None
+    partial_utf8_share: float | None
+    parity: float | None
+
+
+def evaluate(
+    tokenizers: Mapping[str, Tokenizer],
+    on: Texts,
+    progress: ProgressOption = None,
+    *,
+    field: str | None = None,
+    on_error: str = "raise",
+) -> list[Evaluation]:
+    """The figures of each tokenizer on each text: a list with a row for each, text by text. Memory is bounded.
+
+    tokenizers : by the names that rows have
+    on : the texts: a path, a list of paths, or a dict from names to sources, each a path, a list of paths or Arrow data
+    progress, field, on_error : as in `nbbpe.train`
+
+    Raises TypeError for an iterator and ValueError for a pipe, as each text is read several times.
+
+    >>> import nbbpe.evaluation
+    >>> tok = nbbpe.train("corpus.txt", 264)
+    >>> smaller, _ = tok.truncate(260)
+    >>> rows = nbbpe.evaluation.evaluate({"264": tok, "260": smaller}, "corpus.txt")
+    >>> [(row.tokenizer, row.n_tokens, round(row.tokens_per_word, 2)) for row in rows]
+    [('264', 420, 4.62), ('260', 500, 5.49)]
+    """
+    if not isinstance(tokenizers, Mapping):
+        raise TypeError(f"tokenizers must be a dict from names to tokenizers, not {type(tokenizers).__name__}")
+    for name, tokenizer in tokenizers.items():
+        if not isinstance(name, str) or not isinstance(tokenizer, Tokenizer):
+            raise TypeError(
+                f"tokenizers must be a dict from names to tokenizers, and has {shown(name)}: {shown(tokenizer)}"
+            )
+    if not tokenizers:
+        raise ValueError("tokenizers names none")
+    sources = named_sources(on)
+    for name, source in sources.items():
+        if isinstance(source, Iterator):
+            raise TypeError(f"on: {name!r} is read several times, so it must be a path or a list of paths, not an iterator")
+    texts = inputs_of_each(sources, field, on_error)
+    for inputs in texts.values():
+        check_read_again("on", "several times", inputs)
+    sizes = {name: _text_size(inputs, progress, on_error) for name, inputs in texts.items()}
+    counts: dict[tuple[str, str], tuple[int, int]] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is odd about a text was said when its words were counted
+        for of_tokenizer, tokenizer in tokenizers.items():
+            # A table can be read from its beginning only if it is opened again.
+            for of_text, inputs in inputs_of_each(sources, field, on_error).items():
+                counts[of_text, of_tokenizer] = _token_counts(tokenizer, inputs, progress, on_error)
+    first = next(iter(sources))
+    return [
+        _evaluation(of_tokenizer, of_text, sizes[of_text], counts[of_text, of_tokenizer], counts[first, of_tokenizer][0])
+        for of_text in sources
+        for of_tokenizer in tokenizers
+    ]
+
+
+def _evaluation(
+    tokenizer: str, text: str, size: tuple[int, int, int], counts: tuple[int, int], n_tokens_of_first: int
+) -> Evaluation:
+    n_bytes, n_characters, n_words = size
+    n_tokens, n_partial = counts
+    return Evaluation(
+        tokenizer=tokenizer,
+        text=text,
+        n_bytes=n_bytes,
+        n_characters=n_characters,
+        n_words=n_words,
+        n_tokens=n_tokens,
+        n_partial_utf8=n_partial,
+        bytes_per_token=_ratio(n_bytes, n_tokens),
+        characters_per_token=_ratio(n_characters, n_tokens),
+        tokens_per_word=_ratio(n_tokens, n_words),
+        partial_utf8_share=_ratio(n_partial, n_tokens),
+        parity=_ratio(n_tokens, n_tokens_of_first),
+    )
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _text_size(inputs: Sequence[Input], progress: ProgressOption, on_error: str) -> tuple[int, int, int]:
+    """The bytes, characters and words of a text."""
+    single_bytes = Tokenizer({i: bytes([i]) for i in range(_END)}, [])
+    decoder = getincrementaldecoder("utf-8")("surrogateescape")
+    n_bytes = n_characters = n_words = 0
+    in_word = False
+    for ids in encoded_inputs(single_bytes, inputs, "count words", progress, _END, on_error, allowed=()):
+        n_ends = int(np.count_nonzero(ids == _END))
+        text = decoder.decode(np.where(ids == _END, ord("\n"), ids).astype(np.uint8).tobytes())
+        n_bytes += len(ids) - n_ends
+        n_characters += len(text) - n_ends
+        n_words += len(text.split()) - (in_word and bool(text) and not text[0].isspace())
+        in_word = not text[-1].isspace() if text else in_word
+    return n_bytes, n_characters, n_words  # nothing is left in the decoder, as documents end with a newline here
+
+
+def _token_counts(
+    tokenizer: Tokenizer, inputs: Sequence[Input], progress: ProgressOption, on_error: str
+) -> tuple[int, int]:
+    """The tokens of a text, and how many of them begin or end inside a character."""
+    vocab = tokenizer._model.packed
+    counts = np.zeros(len(vocab.ids), dtype=np.int64)
+    for ids in encoded_inputs(tokenizer, inputs, "count tokens", progress, on_error=on_error):
+        counts += vocab.count(ids)
+    used = zip(vocab.ids[counts > 0].tolist(), counts[counts > 0].tolist(), strict=True)
+    n_partial = sum(n for token_id, n in used if _is_partial(tokenizer.vocab[token_id]))
+    return int(counts.sum()), n_partial
+
+
+def _is_partial(token: bytes) -> bool:
+    try:
+        token.decode()
+    except UnicodeDecodeError:
+        return True
+    return False

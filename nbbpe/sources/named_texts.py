@@ -1,0 +1,44 @@
+"""Several texts with names, as reports and comparisons take them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from ..system.excerpt import shown
+from ..system.paths import Path, checked_name
+from .finding import check_field, find_inputs
+from .inputs import Input
+
+Texts = Mapping[str, object] | Sequence[Path] | Path
+
+
+def named_sources(on: Texts) -> dict[str, object]:
+    """The source of each text by its name. Raises TypeError or ValueError for what names none."""
+    if isinstance(on, (str, os.PathLike)):
+        on = [on]
+    if isinstance(on, Mapping):
+        sources: dict[str, object] = dict(on)
+    elif isinstance(on, (list, tuple)):
+        sources = dict(zip(short_names(list(map(checked_name, on))), on, strict=True))
+    else:
+        raise TypeError(f"on must be a path, a list of paths, or a dict from names to sources, not {type(on).__name__}")
+    if not sources:
+        raise ValueError("on names no text to report on")
+    for name in sources:
+        if not isinstance(name, str):
+            raise TypeError(f"on must have names as its keys, and has {shown(name)}")
+    return sources
+
+
+def inputs_of_each(sources: Mapping[str, object], field: str | None, on_error: str) -> dict[str, list[Input]]:
+    """The inputs of each text. Raises TypeError or ValueError for invalid ones."""
+    texts = {name: find_inputs(source, field, on_error, "on", is_one_of_several=True) for name, source in sources.items()}
+    check_field(field, [each for inputs in texts.values() for each in inputs])
+    return texts
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """The names of files without their folders, where these tell them apart."""
+    short = [os.path.basename(path) for path in paths]
+    return short if len(set(short)) == len(set(paths)) else list(paths)
