@@ -1361,3 +1361,19 @@ def test_a_field_may_be_of_one_of_several_sources_beside_documents(small, tmp_pa
     sources = {"a": tmp_path / "a.jsonl", "b": iter(["the cat"])}
     assert nbbpe.train(nbbpe.Mixture(sources), 258, field="body").merges == [(b"t", b"h"), (b"th", b"e")]
     small.report(tmp_path / "r.html", {**sources, "b": iter(["the cat"])}, field="body")
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("~/nowhere.txt", "`~` is not expanded in names of files"),
+        (Path("s3://bucket/a.txt"), "if this is a URL, give it as a str: pathlib makes one slash of two"),
+    ],
+)
+def test_a_home_folder_and_a_url_as_a_path_are_told(path, said):
+    with pytest.raises(FileNotFoundError) as caught:
+        nbbpe.train(path, 257)
+    assert said in str(caught.value)
+    assert caught.value.filename == os.fspath(path)
+    with pytest.raises(FileNotFoundError, match=r"No such file or directory: 'nowhere\.txt'$"):
+        nbbpe.train("nowhere.txt", 257)

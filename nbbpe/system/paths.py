@@ -15,6 +15,12 @@ from .wrong_argument import WrongArgument
 Path = str | os.PathLike[str]
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://\S.*", re.DOTALL)
 
+# How names begin that are of no file where another was meant, and what to do.
+_NOT_MEANT = {
+    r"~[^/]*/": "`~` is not expanded in names of files: write the home folder out, as os.path.expanduser does",
+    r"[A-Za-z][A-Za-z0-9+.-]+:/[^/]": "if this is a URL, give it as a str: pathlib makes one slash of two",
+}
+
 
 def is_url(name: str) -> bool:
     """Whether a name is a URL, of whatever kind. (A drive's letter and a colon are none.)"""
@@ -62,7 +68,14 @@ def absolute(path: Path) -> str:
 
 def check_readable(path: Path) -> None:
     """Raise the OSError that reading a file would raise, before long work."""
-    mode = os.stat(path).st_mode
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError as error:
+        name = os.fsdecode(path)
+        why = next((why for begin, why in _NOT_MEANT.items() if re.match(begin, name)), None)
+        if why is None:
+            raise
+        raise FileNotFoundError(error.errno, f"{error.strerror} ({why})", name) from None
     if stat.S_ISDIR(mode):
         files = os.path.join(os.fsdecode(path), "*" + _ending_in(path))
         raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the text files in it, such as {files!r}")
