@@ -89,7 +89,7 @@ def test_what_is_decided_is_split_as_by_regex(pattern):
 def test_random_regexes_are_split_as_by_regex():
     rng = random.Random(2)
     n_decided = n_exact = 0
-    while n_decided < examples(3000, 300_000):
+    while n_decided < examples(3000, 60_000):
         pattern = "|".join([random_regex(rng, 3) for _ in range(3)]) + rng.choice(["", "|.", "|(?s:.)", r"|\w+|\s"])
         try:
             tree = parse(pattern)
@@ -225,7 +225,7 @@ def test_the_kernel_decides_as_the_automata_do(pattern):
     automata = [as_partial(level) if hasattr(level, "tells_text_end") else level.automaton for level in pattern.levels]
     rng = random.Random(1)
     parts = ["a", "b", "'s", " ", "  ", "1", "123", "\n", ".", "é", "日本", "\udcff", "🙂", "aa", "B", "x" * 80]
-    texts = ["".join(rng.choices(parts, k=rng.randrange(1, 9))) for _ in range(examples(2000, 50_000))]
+    texts = ["".join(rng.choices(parts, k=rng.randrange(1, 9))) for _ in range(examples(2000, 20_000))]
     texts += ["a" * MOST_MARKED, "a" * (MOST_MARKED + 1), "é" * (MOST_MARKED // 2), "1" * 254, "1" * 255]
     pieces = words_from_texts({text: 1 + i for i, text in enumerate(dict.fromkeys(texts))})
     tables = pattern.tables
