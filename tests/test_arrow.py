@@ -112,8 +112,8 @@ print("read")
 
 def test_views_of_nulls_may_hold_anything():
     """pyarrow does not look at them when it checks an array, and crashes for some when it casts one."""
-    if not hasattr(pa, "string_view"):
-        pytest.skip("this version of pyarrow has no views")
+    if not hasattr(pa.DataType, "has_variadic_buffers"):
+        pytest.skip("this version of pyarrow makes no views from buffers")
     assert processes.run(VIEWS_OF_NULLS) == "read\n"
 
 
