@@ -21,6 +21,7 @@ certain boundary (see boundaries.py).
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -190,9 +191,14 @@ def match_end(automaton: Automaton, classes: NDArray[np.uint8], start: int) -> i
 def split(automaton: Automaton, text: str) -> list[str]:
     """The matches in a text and the text between them, in order: slow, and the definition."""
     classes = automaton.classes_of(text)
+    return split_at_matches(text, lambda start: match_end(automaton, classes, start))
+
+
+def split_at_matches(text: str, end_of_match: Callable[[int], int]) -> list[str]:
+    """The matches in a text and the text between them; `end_of_match` is called with a start, and returns it for none."""
     parts, gap, at = [], 0, 0
     while at < len(text):
-        end = match_end(automaton, classes, at)
+        end = end_of_match(at)
         if end == at:
             at += 1
             continue

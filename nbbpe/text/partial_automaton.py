@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.pieces.pattern_tables import ASKS, MATCH_ENDS, NO_MATCH, UNDECIDED
-from .automaton import DEAD, START, Automaton, numbered, without_dead_ends
+from .automaton import DEAD, START, Automaton, numbered, split_at_matches, without_dead_ends
 from .code_points import Partition
 from .determiniser import determined
 from .pattern_parser import Node, Unsupported
 from .places import Places
 
 _MOST_SECONDS = 1.0  # of compiling, look-aheads included
+_END = -1  # among classes: the end, which has the last column of what states tell
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,41 +83,57 @@ def as_partial(automaton: Automaton) -> PartialAutomaton:
 
 def split_if_decided(automaton: PartialAutomaton, text: str) -> list[str] | None:
     """As automaton.split; None if a run is undecided."""
-    parts, gap, at = [], 0, 0
-    while at < len(text):
-        end = _match_end(automaton, text, at)
-        if end is None:
-            return None
-        if end == at:
-            at += 1
-            continue
-        parts += [text[gap:at], text[at:end]]
-        gap = at = end
-    return [part for part in [*parts, text[gap:]] if part]
+    own, *of_looks = ([*each.classes_of(text).tolist(), _END] for each in (automaton, *automaton.looks))
+    try:
+        return split_at_matches(text, lambda start: _match_end(automaton, own, of_looks, start))
+    except _Undecided:
+        return None
 
 
-def _match_end(automaton: PartialAutomaton, text: str, start: int, is_look: bool = False) -> int | None:
-    """Where the match ends that begins at `start` of a text; None where that is undecided. Where none does, `start`; or -1
-    if `is_look`, and then any match will do."""
-    classes = [*automaton.classes_of(text).tolist(), -1]
-    state = int(automaton.next_state[DEAD, classes[start - 1]]) if start else START
-    end = -1 if is_look else start
+class _Undecided(Exception):
+    """A run came to something that is undecided."""
+
+
+def _match_end(automaton: PartialAutomaton, classes: list[int], of_looks: list[list[int]], start: int) -> int:
+    """Where the match ends that begins at `start` of a text; `start` where none does.
+
+    classes, of_looks : the classes of the text and its end, of the automaton and of each look-ahead
+    """
+    state, end = _start_at(automaton, classes, start), start
     for position in range(start, len(classes)):
         while state != DEAD and automaton.tells[state, classes[position]] == ASKS:
-            asking = int(automaton.next_state[state, classes[position]])
-            look = automaton.looks[automaton.tells[asking, -1] - ASKS]
-            answer = _match_end(look, text, position, is_look=True)
-            if answer is None:
-                return None
-            state = int(automaton.next_state[asking, 0 if answer >= 0 else -1])
+            asking = automaton.next_state[state, classes[position]]
+            number = automaton.tells[asking, -1] - ASKS
+            is_so = _is_ahead(automaton.looks[number], of_looks[number], position)
+            state = int(automaton.next_state[asking, 0 if is_so else -1])
         if state == DEAD:
             break
-        tells = automaton.tells[state, classes[position]]
-        if tells == UNDECIDED:
-            return None
-        if tells == MATCH_ENDS:
+        if _ends_match(automaton, state, classes[position]):
             end = position
-            if is_look:
-                break
         state = int(automaton.next_state[state, classes[position]])
     return end
+
+
+def _is_ahead(look: PartialAutomaton, classes: list[int], start: int) -> bool:
+    """Whether a look-ahead matches from a place on."""
+    state = _start_at(look, classes, start)
+    for following in classes[start:]:
+        if state == DEAD:
+            return False
+        if _ends_match(look, state, following):
+            return True
+        state = int(look.next_state[state, following])
+    return False
+
+
+def _start_at(automaton: PartialAutomaton, classes: list[int], start: int) -> int:
+    """The state in which a run starts."""
+    return int(automaton.next_state[DEAD, classes[start - 1]]) if start else START
+
+
+def _ends_match(automaton: PartialAutomaton, state: int, following: int) -> bool:
+    """Whether a match ends before a class, or the end."""
+    tells = automaton.tells[state, following]
+    if tells == UNDECIDED:
+        raise _Undecided
+    return bool(tells == MATCH_ENDS)
