@@ -14,6 +14,7 @@ from .sources import Input
 from .sources.named_texts import Texts, inputs_of_each, named_sources
 from .system.excerpt import shown
 from .system.progress import ProgressOption
+from .text.utf8 import is_utf8
 from .tokenizer import Tokenizer
 
 _END = 256  # of a document, in a text as single bytes
@@ -155,13 +156,5 @@ def _token_counts(
     for ids in encoded_inputs(tokenizer, inputs, "count tokens", progress, on_error=on_error):
         counts += vocab.count(ids)
     used = zip(vocab.ids[counts > 0].tolist(), counts[counts > 0].tolist(), strict=True)
-    n_partial = sum(n for token_id, n in used if _is_partial(tokenizer.vocab[token_id]))
+    n_partial = sum(n for token_id, n in used if not is_utf8(tokenizer.vocab[token_id]))
     return int(counts.sum()), n_partial
-
-
-def _is_partial(token: bytes) -> bool:
-    try:
-        token.decode()
-    except UnicodeDecodeError:
-        return True
-    return False

@@ -68,6 +68,15 @@ def has_surrogates(text: str) -> bool:
     return False
 
 
+def is_utf8(data: bytes) -> bool:
+    """Whether bytes are valid UTF-8: of a token, whether it neither begins nor ends inside a character."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def gives_names(texts: object) -> bool:
     """Whether an iterable gives only the names of what it holds, as a dict and a DataFrame do."""
     return isinstance(texts, Mapping) or hasattr(texts, "columns")

@@ -20,7 +20,7 @@ from ..model.model import Model
 from ..sources import Input, warn_of_skipped
 from ..system.excerpt import first_few
 from ..text.scripts import WITHOUT_LETTERS, script_of
-from ..text.utf8 import to_text
+from ..text.utf8 import is_utf8, to_text
 from ..training.learning_options import LearningOptions
 from ..words.source_words import gather_source
 from .extension import extend_by_words
@@ -204,9 +204,10 @@ def _tokens(model: Model, counts: NDArray[np.int64], applied: NDArray[np.int64] 
     longer = [each for each in uses if len(each.token) > 1]
     idle = [each for each in longer if not each.n_uses]
     groups, n_by_space, n_by_case = _duplicates(longer)
+    partial = [each for each in longer if not is_utf8(each.token)]
     return TokenFigures(
         longest=sorted(longer, key=lambda each: (-len(each.token), each.token_id)),
-        partial_utf8=sorted(filter(_is_partial, longer), key=lambda each: (-each.n_uses, each.token_id)),
+        partial_utf8=sorted(partial, key=lambda each: (-each.n_uses, each.token_id)),
         intermediate=sorted((each for each in idle if each.n_made), key=lambda each: (-(each.n_made or 0), each.token_id)),
         unseen=[each for each in idle if not each.n_made],
         unreachable=[use(token_id) for token_id in unreachable(model).tolist()],
@@ -221,18 +222,9 @@ def _per(part: int, whole: int) -> float:
     return int(part) / int(whole) if whole else 0.0
 
 
-def _is_partial(use: TokenUse) -> bool:
-    """Whether a token begins or ends inside a character (or holds a byte that no UTF-8 has)."""
-    try:
-        use.token.decode()
-    except UnicodeDecodeError:
-        return True
-    return False
-
-
 def _duplicates(uses: Sequence[TokenUse]) -> tuple[list[list[TokenUse]], int, int]:
     """Groups of tokens that are the same but for case and a space in front, and how many have a twin by each alone."""
-    spelled = {each.token.decode(): each for each in uses if not _is_partial(each)}
+    spelled = {each.token.decode(): each for each in uses if is_utf8(each.token)}
     spelled = {text: each for text, each in spelled.items() if any(map(str.isalpha, text))}
     groups: dict[str, list[TokenUse]] = {}
     by_case: dict[str, int] = {}
