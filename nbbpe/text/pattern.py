@@ -112,13 +112,12 @@ class Pattern:
 
     @lazy
     def rarely_needs_regex(self) -> bool:
-        """Whether automata decide plain words, so that `regex` splits few pieces, or none."""
+        """Of a pattern that is not compiled whole, whether automata decide plain words: then `regex` splits few pieces."""
         from .partial_automaton import split_if_decided
         from .pattern_tables import partial_automata
 
-        return self.is_compiled or (
-            self.is_partly_compiled
-            and all(split_if_decided(automaton, _WORDS) is not None for automaton in partial_automata(self.levels))
+        return self.is_partly_compiled and all(
+            split_if_decided(automaton, _WORDS) is not None for automaton in partial_automata(self.levels)
         )
 
     @lazy
@@ -163,20 +162,21 @@ class Pattern:
 
     def _boundary_tables(self) -> PatternTables | None:
         """The tables by which pieces are found for `regex`, if there are any."""
-        from .checked_automaton import level_of
         from .pattern_parser import Unsupported
         from .pattern_tables import boundary_tables
 
         try:
-            return boundary_tables([level_of(each) for each in self.regexes])
+            return boundary_tables(self._known_levels())
         except Unsupported:
             return None
 
     @property
     def levels(self) -> Sequence[Level]:
         """The automaton of each regex, or the certain boundaries of one that has none."""
-        if self.is_compiled:
-            return self.automata
+        return self.automata if self.is_compiled else self._known_levels()
+
+    def _known_levels(self) -> Sequence[Level]:
+        """What is known of each regex where not all have an automaton."""
         from .checked_automaton import level_of
 
         return [level_of(each) for each in self.regexes]
