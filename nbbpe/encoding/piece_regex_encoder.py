@@ -19,6 +19,7 @@ from ..kernels.encoding.merge_table import Merges
 from ..kernels.encoding.pending_pieces import MOST_COPIED
 from ..kernels.encoding.split_ahead import FROM, LAST, MARKS, MOST_AHEAD, N_MARKED, REACH, SPLIT, TO, clear_marks
 from ..kernels.machine.intrinsics import PADDING
+from ..kernels.pieces.pattern_tables import SEAM_LETTERS
 from ..kernels.pieces.special_tokens import SpecialTokens
 from ..model.long_merges import interruptible_if_long
 from ..text.pattern import Pattern
@@ -49,9 +50,9 @@ class PieceRegexEncoder(CompiledEncoder):
         specials: SpecialTokens,
     ) -> None:
         assert pattern.tables is not None
-        # Words are not cut at seams: nothing that is derived from the automaton is used but certain boundaries.
-        merges = merges._replace(joins=merges.joins[:0])
         tables = tables_for_regex(pattern.tables) if by_regex else pattern.tables
+        if not tables.view(np.int64)[SEAM_LETTERS]:
+            merges = merges._replace(joins=merges.joins[:0])  # there is nothing to look up
         super().__init__(merges, tables, dtype, max_pieces, specials)
         self.in_python = by_regex or not pattern.rarely_needs_regex
         if self.in_python:

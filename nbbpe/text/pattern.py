@@ -148,12 +148,11 @@ class Pattern:
         # Those of custom patterns are not stored, as there may be any number of them.
         if self.name is not None and (stored := stored_pattern_tables(self.regexes)) is not None:
             return stored, ""
-        from .code_points import read_off
         from .pattern_parser import Unsupported
         from .pattern_tables import new_pattern_tables
 
         try:
-            tables = new_pattern_tables(self.automata, read_off(r"[\p{Lo}\p{Lm}]"))
+            tables = new_pattern_tables(self.automata, _caseless())
         except Unsupported as error:
             return self._boundary_tables(), str(error)
         if self.name is not None:
@@ -166,7 +165,7 @@ class Pattern:
         from .pattern_tables import boundary_tables
 
         try:
-            return boundary_tables(self._known_levels())
+            return boundary_tables(self._known_levels(), _caseless())
         except Unsupported:
             return None
 
@@ -187,6 +186,13 @@ class Pattern:
         from .checked_automaton import automaton_of
 
         return [automaton_of(each, checked=self.name is None) for each in self.regexes]
+
+
+def _caseless() -> tuple[int, ...]:
+    """Letters without case, a set of code points."""
+    from .code_points import read_off
+
+    return read_off(r"[\p{Lo}\p{Lm}]")
 
 
 def _stream(splitters: list[RegexSplitter], text: str) -> Iterator[list[str]]:

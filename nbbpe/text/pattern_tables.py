@@ -91,8 +91,7 @@ def _tables_of(automata: Sequence[Automaton], caseless: Edges) -> NDArray[np.uin
     data[moves_at:pages_at] = moves.reshape(-1).view(np.uint8)
     numbers[layout.N_LEVELS] = len(automata)
 
-    letters, harm, keep = seam_classes(levels, caseless)
-    numbers[layout.SEAM_LETTERS], numbers[layout.SEAM_HARM], numbers[layout.SEAM_KEEP] = map(_bits, (letters, harm, keep))
+    _put_seams(levels, [*map(as_partial, automata)], caseless, numbers)
     numbers[layout.PLAIN_WORDS] = has_plain_words(levels)
     words = words_of_last(levels)
     if words is not None:
@@ -100,6 +99,12 @@ def _tables_of(automata: Sequence[Automaton], caseless: Edges) -> NDArray[np.uin
         numbers[layout.WORD_LEADS], numbers[layout.WORD_ENDS] = _bits(words.leads), _bits(words.ends)
     numbers[layout.STABLE] = has_stable_pretokens(automata)
     return tables
+
+
+def _put_seams(levels: Levels, automata: Sequence[PartialAutomaton], caseless: Edges, numbers: NDArray[np.int64]) -> None:
+    """Write the classes by which seams are found."""
+    letters, harm, keep = seam_classes(levels, automata, caseless)
+    numbers[layout.SEAM_LETTERS], numbers[layout.SEAM_HARM], numbers[layout.SEAM_KEEP] = map(_bits, (letters, harm, keep))
 
 
 def _tables_of_boundaries(levels: Levels, n_states: int) -> NDArray[np.uint64]:
@@ -128,9 +133,11 @@ def _tables_of_boundaries(levels: Levels, n_states: int) -> NDArray[np.uint64]:
     return tables
 
 
-def boundary_tables(levels: Sequence[Level]) -> layout.PatternTables | None:
+def boundary_tables(levels: Sequence[Level], caseless: Edges) -> layout.PatternTables | None:
     """The tables of levels that split in turn, not all of which have an automaton: for pieces, of which `regex` splits
     those that partial automata do not decide.
+
+    caseless : as of `new_pattern_tables`
 
     None if no boundary is between a word of ASCII and a space, so that pieces would be long, and a cache of no use. Raises
     Unsupported for too many classes.
@@ -144,8 +151,7 @@ def boundary_tables(levels: Sequence[Level]) -> layout.PatternTables | None:
     tables = None
     if len(automata) == len(levels) <= layout.MOST_LEVELS:
         with suppress(Unsupported):  # too many classes
-            looks = [look for automaton in automata for look in automaton.looks]
-            tables = _tables_of_partial(join_levels(levels, classes_of=[*automata, *looks]), automata)
+            tables = _tables_of_partial(levels, automata, caseless)
     if tables is None:
         tables = _tables_of_boundaries(joined, n_states=1)
     tables.view(np.int64)[layout.BY_REGEX] = True
@@ -159,8 +165,15 @@ def partial_automata(levels: Sequence[Level]) -> list[PartialAutomaton]:
     return [each for each in found if each is not None]
 
 
-def _tables_of_partial(levels: Levels, automata: Sequence[PartialAutomaton]) -> NDArray[np.uint64]:
+def _tables_of_partial(
+    of_regexes: Sequence[Level], automata: Sequence[PartialAutomaton], caseless: Edges
+) -> NDArray[np.uint64]:
     """As `_tables_of_boundaries`, with the moves of an automaton for each level, and of those that it asks."""
+    looks = [look for automaton in automata for look in automaton.looks]
+    try:
+        levels = join_levels(of_regexes, [caseless], [*automata, *looks])
+    except Unsupported:
+        levels, caseless = join_levels(of_regexes, (), [*automata, *looks]), ()
     all_automata = [each for automaton in automata for each in (automaton, *automaton.looks)]
     bases = starts_of([automaton.n_states for automaton in all_automata])
     n_states = int(bases[-1])
@@ -177,12 +190,13 @@ def _tables_of_partial(levels: Levels, automata: Sequence[PartialAutomaton]) -> 
         for number in range(at, looks_end):
             _put_moves(all_automata[number], levels, moves[:, bases[number] : bases[number + 1]], int(bases[number]))
         asking = np.flatnonzero(automaton.tells[:, -1] >= layout.ASKS)
-        looks = automaton.tells[asking, -1].astype(np.int64) - layout.ASKS
-        moves[layout.END_CLASS, bases[at] + asking, 0] = starts[at + 1 : looks_end][looks]
+        numbers_of_looks = automaton.tells[asking, -1].astype(np.int64) - layout.ASKS
+        moves[layout.END_CLASS, bases[at] + asking, 0] = starts[at + 1 : looks_end][numbers_of_looks]
         at = looks_end
     moves_at = int(numbers[layout.MOVES_AT])
     tables.view(np.uint8)[moves_at : moves_at + moves.nbytes] = moves.reshape(-1).view(np.uint8)
     numbers[layout.N_LEVELS] = len(automata)
+    _put_seams(levels, automata, caseless, numbers)
     return tables
 
 
@@ -211,7 +225,7 @@ def tables_for_regex(tables: layout.PatternTables) -> layout.PatternTables:
     copy[:] = tables[:n_of_texts]
     numbers = copy.view(np.int64)
     numbers[layout.OF_PIECES], numbers[layout.STABLE], numbers[layout.BY_REGEX] = 0, False, True
-    numbers[layout.N_LEVELS] = 0
+    numbers[layout.N_LEVELS] = numbers[layout.SEAM_LETTERS] = 0
     copy.flags.writeable = False
     return copy
 

@@ -1,86 +1,139 @@
 """Seams of a pattern, derived from its automata: where a long word may be cut before it is merged.
 
-See kernels/pieces/unmergeable_boundaries.py.
+See kernels/pieces/unmergeable_boundaries.py. *Sound.* Let a text be uv, where u ends with a seam letter and v begins with
+one, b. A run that is at the place between them has come there through letters and what keeps harm, or from what does none.
+In all states that it may be in then,
+
+1. b leads to the dead state, and a match ends before b exactly where it would end before the end of the text; or a match
+   ends before the end of the text, and b leads to the same state as from the start of a text;
+2. nothing is asked before b, and no look-ahead that was asked before can tell b from the end of the text;
+3. a run that starts at the place comes to the same state as one that starts a text;
+4. and no letter is left between two matches, unless no match has any.
+
+So u is split as it is in uv, but for a match that goes over the place: its first part is a match in u by 1, and its other
+part in v, as both runs are in the same state after b, and find a match by 4.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
-from .automaton import DEAD, START, Automaton
-from .boundaries import can_be_left
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.pieces.pattern_tables import MATCH_ENDS, UNDECIDED
+from .automaton import DEAD, START
 from .code_points import Edges, membership
 from .levels import Levels
+from .partial_automaton import PartialAutomaton
+from .pattern_parser import Unsupported
+from .runs import Runs
 
 
-def seam_classes(levels: Levels, caseless: Edges) -> tuple[set[int], set[int], set[int]]:
-    """Which classes are seam letters, do harm, and keep it (see kernels/pieces/unmergeable_boundaries.py)."""
+def seam_classes(
+    levels: Levels, automata: Sequence[PartialAutomaton], caseless: Edges
+) -> tuple[set[int], set[int], set[int]]:
+    """Which classes are seam letters, do harm, and keep it (see kernels/pieces/unmergeable_boundaries.py).
+
+    automata : of the levels, whose classes, and those of what they ask, are respected
+    """
+    nothing: tuple[set[int], set[int], set[int]] = (set(), set(), set())
     is_caseless = membership(caseless, levels.edges)
     everywhere = set(levels.class_of_edge[is_caseless].tolist()) - set(levels.class_of_edge[~is_caseless].tolist())
-    letters = {c for c in everywhere if _seams_of(levels, {c}) is not None}
+    try:
+        known = [_Level(levels, automaton) for automaton in automata]
+    except Unsupported:
+        return nothing
+    letters = {c for c in everywhere if _seams_of(known, {c}) is not None}
     while letters:
-        found = _seams_of(levels, letters)
+        found = _seams_of(known, letters)
         if found is not None:
             return letters, *found
         # Those with the most code points remain.
         sizes = np.bincount(levels.classes())
         letters.remove(min(letters, key=lambda c: int(sizes[c])))
-    return set(), set(), set()
+    return nothing
 
 
-def _seams_of(levels: Levels, letters: set[int]) -> tuple[set[int], set[int]] | None:
+class _Level:
+    """One level: the runs of its automaton, what these ask, and the class of each common class in it."""
+
+    def __init__(self, levels: Levels, automaton: PartialAutomaton) -> None:
+        self.class_at = levels.class_in(automaton)
+        self.runs = Runs(automaton)
+        self.looks = [(levels.class_in(look), look) for look in automaton.looks]
+
+
+def _seams_of(known: Sequence[_Level], letters: set[int]) -> tuple[set[int], set[int]] | None:
     """Which classes do harm, and keep it, for seams between some letters; None if there can be no seams."""
     harm: set[int] = set()
     keep: set[int] = set()
-    for automaton, class_at in zip(levels.automata, levels.class_at, strict=True):
-        own = {int(class_at[c]) for c in letters}
-        found = _harm_of(automaton, own)
+    for level in known:
+        if not all(_settles(look, _own(letters, class_at)) for class_at, look in level.looks):
+            return None
+        found = _harm_of(level.runs, _own(letters, level.class_at))
         if found is None:
             return None
         for classes, ours in zip(found, (harm, keep), strict=True):
-            ours |= {c for c in range(levels.n_classes) if int(class_at[c]) in classes} - letters
+            ours |= {c for c, own in enumerate(level.class_at.tolist()) if own in classes} - letters
     return harm, keep - harm
 
 
-def _harm_of(automaton: Automaton, letters: set[int]) -> tuple[set[int], set[int]] | None:
-    """As `_seams_of`, of one automaton and its classes."""
-    next_state, tells = automaton.next_state, automaton.tells
-    is_used = (next_state != DEAD).any(axis=0)
-    if (can_be_left(automaton) & is_used)[sorted(letters)].any():
+def _own(letters: set[int], class_at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The classes of some letters in an automaton."""
+    return np.unique(class_at[sorted(letters)])
+
+
+def _settles(look: PartialAutomaton, letters: NDArray[np.int64]) -> bool:
+    """Whether a look-ahead that has come to a letter cannot tell another one after it from the end of the text."""
+    if (look.tells == UNDECIDED).any():
+        return False
+    states = np.setdiff1d(look.next_state[START:, letters], DEAD)
+    tells = look.tells[np.ix_(states, letters)]
+    goes_on = (tells != MATCH_ENDS) & (look.next_state[np.ix_(states, letters)] != DEAD)
+    return not (goes_on | (tells != look.tells[states, -1:])).any()
+
+
+def _harm_of(runs: Runs, letters: NDArray[np.int64]) -> tuple[set[int], set[int]] | None:
+    """As `_seams_of`, of the runs of one automaton and its classes."""
+    is_used = (runs.next_state != DEAD).any(axis=(0, 1))
+    if (runs.left & is_used)[letters].any():  # 4
         return None
-    alive = set(range(START, automaton.n_states))
+    # Where nothing is asked, all ways are the same.
+    following, asks = runs.next_state[0][:, letters], runs.asks[:, letters]
+    starts = runs.starts[letters]
+    differs = asks[starts] | (following[starts] != following[START])
+    if asks[START].any() or (differs & runs.begun[np.ix_(letters, letters)]).any():  # 3
+        return None
+    ends = runs.ends[:, None]
+    is_cut = np.where(following == DEAD, runs.matches[0][:, letters] == ends, ends & (following == following[START]))
+    is_safe = (is_cut & ~asks).all(axis=1)  # 1 and 2
 
-    def after(states: set[int], classes: set[int]) -> set[int]:
-        return {int(next_state[q, c]) for q in states for c in classes} - {DEAD}
-
-    def is_safe(q: int) -> bool:
-        return all(
-            tells[q, b] == tells[q, -1]  # what follows is cut off anyway
-            if next_state[q, b] == DEAD
-            else tells[q, -1] and next_state[q, b] == next_state[START, b]
-            for b in letters
-        )
-
-    def leads_to_harm(states: set[int], through: set[int]) -> bool:
+    def leads_to_harm(states: NDArray[np.bool_], through: NDArray[np.int64]) -> bool:
         """Whether letters that follow, or those that keep harm, lead from some states to one that is not safe."""
-        seen: set[int] = set()
-        while states:
-            if not all(map(is_safe, after(states, letters))):
+        seen = np.zeros_like(states)
+        while states.any():
+            if (runs.states_after(states, letters) & ~is_safe).any():
                 return True
             seen |= states
-            states = after(states, through) - seen
+            states = runs.states_after(states, through) & ~seen
         return False
 
-    others = set(range(automaton.n_classes)) - letters
+    classes = np.arange(len(is_used))[:, None]  # an array of each
+    begun_by_letters = runs.begun_by(letters)
+    begun_by = [runs.begun_by(each) for each in classes]
+    alive: NDArray[np.bool_] = np.asarray(runs.after.any(axis=0))
+    after = [runs.states_after(alive, each) for each in classes]
     keep: set[int] = set()
     while True:
-        through = letters | keep
-        if leads_to_harm({START}, through):
+        through = np.union1d(letters, np.array(sorted(keep), dtype=np.int64))
+        if (begun_by_letters & ~is_safe).any() or leads_to_harm(begun_by_letters, through):
             return None
-        harm = {c for c in others if leads_to_harm(after({START}, {c}), through)}
-        kept = {c for c in others - harm if leads_to_harm(after(alive, {c}), through)}
+        others = set(range(len(is_used))).difference(letters.tolist())
+        harm = {c for c in others if leads_to_harm(begun_by[c], through)}
+        kept = {c for c in others - harm if leads_to_harm(after[c], through)}
         if kept <= keep:
             break
         keep |= kept
     # Characters of these classes that are not seam letters keep harm as these do.
-    return harm, keep | letters if harm else keep
+    return harm, keep.union(letters.tolist()) if harm else keep
