@@ -119,6 +119,9 @@ def test_waiting_for_a_queue_a_future_and_a_thread(ends, later):
     thread = threading.Thread(target=ends.wait, args=(12,), daemon=True)
     thread.start()
     assert_interrupted(lambda: waiting.join(thread))
+    condition = threading.Condition()
+    with condition:
+        assert_interrupted(lambda: waiting.wait_for(condition, ends.is_set))
 
 
 def test_waiting_for_a_call_that_looks_at_no_signal(ends):
@@ -162,6 +165,16 @@ def test_what_was_waited_for_is_given_back(later):
     later(0.5, done.set_result, 8)
     assert waiting.first_done([done, waited_for]) == ({done}, {waited_for})
     waiting.join(threading.Thread(target=print))
+    condition, numbers = threading.Condition(), []
+
+    def tell() -> None:
+        with condition:
+            numbers.append(1)
+            condition.notify_all()
+
+    later(0.5, tell)
+    with condition:
+        waiting.wait_for(condition, lambda: numbers)
 
 
 def test_polars_takes_no_ctrl_c_away():

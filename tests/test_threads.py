@@ -220,12 +220,12 @@ def test_any_integer_is_a_number_of_threads(small):
 def test_a_long_text_takes_threads_only_where_they_pay(small, monkeypatch, processors):
     used = []
 
-    def run_jobs(make_job, tasks, n_workers, in_threads):
-        used.append(n_workers if in_threads else 1)
-        return original(make_job, tasks, n_workers, in_threads)
+    def run_in_threads(make_job, tasks, n_workers, here):
+        used.append(n_workers)
+        return original(make_job, tasks, n_workers, here)
 
-    original = threads.run_jobs
-    monkeypatch.setattr(threads, "run_jobs", run_jobs)
+    original = threads.run_in_threads
+    monkeypatch.setattr(threads, "run_in_threads", run_in_threads)
     processors(4)
     text = texts.SAMPLE * (3 * threads.BYTES_PER_THREAD // len(texts.SAMPLE) + 1)
     wanted = small.encode(text, num_threads=1)

@@ -353,6 +353,45 @@ def test_the_error_of_a_thread_counts_not_that_of_those_that_waited_for_it():
         list(run_jobs(Waiting, ["wait", "fail"], 2, in_threads=True))
 
 
+class Here(Adder):
+    """A job that tells which thread does a task, and fails in this one, in another one, or in none."""
+
+    def __init__(self, fails=None):
+        super().__init__()
+        self.fails = fails
+        self.is_here = threading.current_thread() is threading.main_thread()
+
+    def run(self, task):
+        time.sleep(0.01)
+        if self.fails == ("here" if self.is_here else "elsewhere"):
+            raise LookupError("a task failed")
+        if self.fails == "interrupted" and self.is_here:
+            signal.raise_signal(signal.SIGINT)
+        yield task, self.is_here
+
+
+@pytest.mark.parametrize("n_threads", [0, 1, 2])
+def test_the_calling_thread_is_one_of_the_workers(few_threads, n_threads):
+    before = threading.active_count()
+    few_threads(n_threads)
+    found = list(worker_threads.run_in_threads(Here, range(20), 3, here=True))
+    results = dict(results_of(found))
+    assert [*sorted(results)] == [*range(20)]
+    assert set(results.values()) == ({True, False} if n_threads else {True})
+    assert [result for number, result in found if number is None] == [0] * (1 + n_threads)
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("fails", ["here", "elsewhere", "interrupted"])
+def test_an_error_ends_the_calling_thread_and_the_others(fails):
+    before = threading.active_count()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt if fails == "interrupted" else LookupError):
+        list(worker_threads.run_in_threads(partial(Here, fails), range(1000), 3, here=True))
+    assert time.monotonic() - began < 3  # of 10 s, or 3 s where two threads go on
+    assert threading.active_count() == before
+
+
 class Reading(Adder):
     """A job one task of which waits for a pipe that nobody writes to, and the other fails or goes on."""
 

@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from ..kernels.machine.large_pages import Room
 from ..kernels.pieces.special_tokens import new_special_tokens
 from ..system.integers import check_limit
+from ..system.job import ENDED, run_here
 from ..system.part_joiner import Joiner, PartWriter
-from ..system.workers import ENDED, default_workers, run_jobs
+from ..system.worker_threads import run_in_threads
+from ..system.workers import default_workers
 from ..text.text_windows import cut_text, most_bytes, text_windows
 from ..text.utf8 import Data
 from ..text.windows import Windows
@@ -33,7 +35,7 @@ R = TypeVar("R")
 
 BYTES_PER_THREAD = 1 << 20  # of text; for less, one more thread does not pay off
 PART_BYTES = 1 << 22  # of text that a thread takes at a time, at most; with half as much, later passes took 7 % longer
-_PARTS_PER_THREAD = 4  # at least, so that threads end together
+_PARTS_PER_THREAD = 8  # at least, so that threads end together
 SPARE = 32  # ids after those of a part: kernels may write a few bytes more than they need
 
 
@@ -152,7 +154,9 @@ class _Each:
 def results_of(work: Callable[[T], R], tasks: Sequence[T], n_threads: int) -> list[R]:
     """The results of a function for all tasks, in their order; several threads call it, unless `n_threads` is 1."""
     found: list[Any] = [None] * len(tasks)
-    for number, result in run_jobs(partial(_Each, work), tasks, n_threads, in_threads=n_threads > 1):
+    make_job, n_threads = partial(_Each, work), min(n_threads, len(tasks))
+    results = run_in_threads(make_job, tasks, n_threads, here=True) if n_threads > 1 else run_here(make_job, tasks)
+    for number, result in results:
         if number is not None and result is not ENDED:
             found[number] = result
     return found

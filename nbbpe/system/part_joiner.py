@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.machine.large_pages import zeros_of
+from .waiting import wait_for
 from .workers import Stopped
 
 _HELD_BYTES = 16 << 20  # buffered of a part whose turn has not come; unused memory costs nothing
@@ -99,7 +100,7 @@ class Joiner:
         is_large = n_bytes > _HELD_BYTES
         with self._changed:
             # The part that has its turn never waits: all buffers may be of parts that wait for it.
-            self._changed.wait_for(lambda: self._stopped or is_large or self._idle or number == self._turn)
+            wait_for(self._changed, lambda: self._stopped or is_large or self._idle or number == self._turn)
             if self._stopped:
                 raise Stopped
             held = _Held(max(n_bytes, _HELD_BYTES)) if is_large or not self._idle else self._idle.pop()
@@ -113,7 +114,7 @@ class Joiner:
     def write(self, number: int, data: memoryview) -> None:
         """See Sink."""
         with self._changed:
-            self._changed.wait_for(lambda: self._stopped or number == self._turn or self._has_room(number, data.nbytes))
+            wait_for(self._changed, lambda: self._stopped or number == self._turn or self._has_room(number, data.nbytes))
             if self._stopped:
                 raise Stopped
             has_turn = number == self._turn

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -36,6 +36,12 @@ def first_done(waiting: Collection[Any]) -> tuple[set[Any], set[Any]]:
         done, rest = futures.wait(waiting, timeout=_SECONDS, return_when="FIRST_COMPLETED")
         if done:
             return done, rest
+
+
+def wait_for(condition: threading.Condition, holds: Callable[[], object]) -> None:
+    """Wait until something holds, as soon as the condition is notified of it; see threading.Condition.wait_for."""
+    while not condition.wait_for(holds, _SECONDS):
+        pass
 
 
 def join(thread: threading.Thread, end: float = math.inf) -> None:
