@@ -26,8 +26,8 @@ def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Token
         folder or as a pair of paths (with the pattern gpt2, and <|endoftext|> as a special token if the vocab has it; if
         other files of transformers in the folder contradict that, only as a pair); a tokenizers.Tokenizer, a
         PreTrainedTokenizerFast, a tiktoken.Encoding; a Tokenizer, which is returned as it is. If there is no such path: the
-        name of one of tiktoken's encodings, such as "cl100k_base", or of a model, such as "org/model", which tiktoken or
-        huggingface_hub downloads if it is installed
+        name of one of tiktoken's encodings, such as "cl100k_base", or of a model, such as "org/model" or
+        "org/model@revision", which tiktoken or huggingface_hub downloads if it is installed
 
     check  : False to load a folder even if its files do not belong together, or if it was made with a version of `regex`
         that classes some characters differently; by default, these are errors

@@ -199,7 +199,7 @@ def test_a_url_is_an_error_that_says_what_to_do():
 def test_a_path_where_nothing_is_is_no_name_of_a_model(tmp_path, monkeypatch, path):
     monkeypatch.chdir(tmp_path)
     Path("folder").mkdir()
-    monkeypatch.setattr(known_names, "_of_hub", lambda name: pytest.fail(f"{name} was looked for on the hub"))
+    monkeypatch.setattr(known_names, "_of_hub", lambda name, revision: pytest.fail(f"{name} was looked for on the hub"))
     with pytest.raises(FileNotFoundError, match="nothing' is missing; a tokenizer is "):
         nbbpe.load(path)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from unittest import mock
 
 import pytest
 import texts
@@ -130,7 +131,7 @@ def test_names_of_models_are_found_by_huggingface_hub(small, monkeypatch, tmp_pa
 
     requests = []
 
-    def download(name, file, local_files_only=False):
+    def download(name, file, revision=None, local_files_only=False):
         if name == "org/none" or (name == "org/ranks" and file != "tokenizer.model"):
             raise EntryNotFoundError("404")
         if name == "org/ranks":
@@ -173,6 +174,39 @@ def test_names_of_models_are_found_by_huggingface_hub(small, monkeypatch, tmp_pa
         nbbpe.load("org/ranks")
 
 
+def test_a_revision_stands_after_the_name_of_a_model(small, monkeypatch, tmp_path):
+    hub = pytest.importorskip("huggingface_hub", reason="needs huggingface_hub")
+    from huggingface_hub.errors import EntryNotFoundError, RevisionNotFoundError
+
+    small.to_hf(tmp_path / "tokenizer.json")
+    asked = []
+
+    def download(name, file, revision=None, local_files_only=False):
+        asked.append((name, revision))
+        if revision == "none":
+            raise RevisionNotFoundError("404", response=mock.Mock())
+        if file != "tokenizer.json" or revision == "empty":
+            raise EntryNotFoundError("404")
+        return str(tmp_path / file)
+
+    monkeypatch.setattr(hub, "hf_hub_download", download)
+    monkeypatch.setattr(hub, "get_hf_file_metadata", asked.append)
+    for revision in "v1.0", "refs/pr/1", "0a1b2c3d":
+        asked.clear()
+        assert nbbpe.load(f"org/model@{revision}") == small
+        url, *downloads = asked
+        assert hub.hf_hub_url("org/model", "tokenizer.json", revision=revision) == url
+        assert {*downloads} == {("org/model", revision)}
+    with pytest.raises(FileNotFoundError, match=r"^'org/model@none' is not .* could not fetch .*RevisionNotFoundError"):
+        nbbpe.load("org/model@none")
+    with pytest.raises(FileNotFoundError, match=r"^the model 'org/model@empty' has none of tokenizer\.json"):
+        nbbpe.load("org/model@empty")
+    (tmp_path / "org").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"^'org/model@v1' is missing"):  # in a folder that is here
+        nbbpe.load("org/model@v1")
+
+
 @pytest.mark.parametrize("files", [["tokenizer.json"], ["vocab.json", "merges.txt"]])
 def test_what_transformers_reads_beside_the_files_of_a_model_is_fetched(small, monkeypatch, tmp_path, files):
     hub = pytest.importorskip("huggingface_hub", reason="needs huggingface_hub")
@@ -182,7 +216,7 @@ def test_what_transformers_reads_beside_the_files_of_a_model_is_fetched(small, m
     small.save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
     asked, problems = [], {}
 
-    def download(name, file, local_files_only=False):
+    def download(name, file, revision=None, local_files_only=False):
         asked.append((file, local_files_only))
         if file in problems:
             raise problems[file]

@@ -8,12 +8,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .tiktoken_package import tiktoken_package
 from .transformers_names import ADDED, CONFIG, MAP
 
-_ORG_MODEL = re.compile(r"[\w.-]+/[\w.-]+")
+_ORG_MODEL = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w./-]+))?")
 # The files of a model's repository that are a tokenizer; the first one that exists is used. The last two are ranks, or
 # sentencepiece, which its error then says.
 _FILES = [["tokenizer.json"], ["tekken.json"], ["vocab.json", "merges.txt"], ["tokenizer.model"], ["tiktoken.model"]]
@@ -26,13 +28,16 @@ _ENCODINGS = ("gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o20
 def found_by_name(name: str) -> Any:
     """An encoding of tiktoken's, or the path, or paths, of a model's files; None for a name of neither form.
 
+    name : of an encoding, or of a model, which may have a revision after it: "org/model@revision", a commit, branch or tag
+
     Raises FileNotFoundError that says what is missing: the library, the network, or such files.
     """
     if name in _ENCODINGS:
         return _encoding(name)
-    if _ORG_MODEL.fullmatch(name) and not name.startswith(".") and not os.path.exists(os.path.dirname(name)):
-        return _of_hub(name)
-    return None
+    found = _ORG_MODEL.fullmatch(name)
+    if found is None or name.startswith(".") or os.path.exists(os.path.dirname(found[1])):
+        return None
+    return _of_hub(*found.groups())
 
 
 def encoding_of_model(name: str) -> str | None:
@@ -64,7 +69,7 @@ def _encoding(name: str) -> Any:
         ) from None
 
 
-def _of_hub(name: str) -> Any:
+def _of_hub(name: str, revision: str | None) -> Any:
     if importlib.util.find_spec("huggingface_hub") is None:
         raise FileNotFoundError(
             f"{name!r} is not a file here, and huggingface_hub, which fetches models by such names, is not installed: pip "
@@ -73,14 +78,15 @@ def _of_hub(name: str) -> Any:
     import huggingface_hub
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
-    problem = _not_reached(huggingface_hub, name)
+    whole_name = f"{name}@{revision}" if revision else name
+    problem = _not_reached(huggingface_hub, name, revision)
     for files in _FILES:
         # Without a network it is looked for in the cache only.
-        offline = problem is not None
+        fetch = partial(huggingface_hub.hf_hub_download, name, revision=revision, local_files_only=problem is not None)
         try:
-            paths = tuple(huggingface_hub.hf_hub_download(name, file, local_files_only=offline) for file in files)
+            paths = tuple(map(fetch, files))
             for file in _BESIDE if files in _WITH_OTHERS else ():
-                _fetch_if_there(huggingface_hub, name, file, offline)
+                _fetch_if_there(fetch, file, problem is not None)
         except LocalEntryNotFoundError as error:  # no network, and not in the cache
             problem = problem or error
             continue
@@ -91,31 +97,35 @@ def _of_hub(name: str) -> Any:
             break
         return paths[0] if len(paths) == 1 else paths
     if problem is None:
-        raise FileNotFoundError(f"the model {name!r} has none of " + ", ".join(" with ".join(files) for files in _FILES))
+        raise FileNotFoundError(
+            f"the model {whole_name!r} has none of " + ", ".join(" with ".join(files) for files in _FILES)
+        )
     raise FileNotFoundError(
-        f"{name!r} is not a file here, and huggingface_hub could not fetch the model of this name "
+        f"{whole_name!r} is not a file here, and huggingface_hub could not fetch the model of this name "
         f"({_reason(problem)}). Give the path of the model's tokenizer.json"
     ) from None
 
 
-def _fetch_if_there(hub: Any, name: str, file: str, offline: bool) -> None:
+def _fetch_if_there(fetch: Callable[[str], object], file: str, offline: bool) -> None:
     """Have a file of a model in the cache, if its repository has it; offline, if it is there already."""
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+
     try:
-        hub.hf_hub_download(name, file, local_files_only=offline)
-    except hub.errors.LocalEntryNotFoundError:
+        fetch(file)
+    except LocalEntryNotFoundError:
         if not offline:
             raise
-    except hub.errors.EntryNotFoundError:
+    except EntryNotFoundError:
         pass
 
 
-def _not_reached(hub: Any, name: str) -> Exception | None:
+def _not_reached(hub: Any, name: str, revision: str | None) -> Exception | None:
     """Why the hub does not answer, or None if it does, whatever it says.
 
     One request: without a network `hf_hub_download` tries again for 24 seconds, and prints a warning each time.
     """
     try:
-        hub.get_hf_file_metadata(hub.hf_hub_url(name, _FILES[0][0]))
+        hub.get_hf_file_metadata(hub.hf_hub_url(name, _FILES[0][0], revision=revision))
     except hub.errors.HfHubHTTPError:
         pass
     except Exception as error:  # errors of any library that it asks with
