@@ -1375,5 +1375,8 @@ def test_a_home_folder_and_a_url_as_a_path_are_told(path, said):
         nbbpe.train(path, 257)
     assert said in str(caught.value)
     assert caught.value.filename == os.fspath(path)
+    with pytest.raises(FileNotFoundError, match="is missing") as caught:
+        nbbpe.load(path)
+    assert said in str(caught.value)
     with pytest.raises(FileNotFoundError, match=r"No such file or directory: 'nowhere\.txt'$"):
         nbbpe.train("nowhere.txt", 257)

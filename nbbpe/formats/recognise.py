@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from ..model.model import Model
-from ..system.paths import Path, check_tokenizer_file, is_url
+from ..system.paths import Path, check_tokenizer_file, is_url, not_meant
 from . import folder, gpt2, huggingface, minbpe, tekken, tiktoken
 from .gpt2_settings import check_plain_gpt2
 from .json_text import LFS_POINTER, lfs_problem
@@ -103,7 +103,7 @@ def recognised(source: object) -> Recognised:
             )
         # It is not loaded: tiktoken knows models by how their names begin, and a folder of such a name may be missing.
         encoding = encoding_of_model(source) if isinstance(source, str) else None
-        hint = f" (if you mean the model, give the name of its encoding, {encoding!r})" if encoding else ""
+        hint = f" (if you mean the model, give the name of its encoding, {encoding!r})" if encoding else not_meant(name)
         raise FileNotFoundError(f"{name!r} is missing{hint}; a tokenizer is {_KNOWN_PATHS}")
     return _file(source)
 

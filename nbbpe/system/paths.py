@@ -66,16 +66,20 @@ def absolute(path: Path) -> str:
         ) from None
 
 
+def not_meant(path: Path) -> str:
+    """What an error adds of a path where nothing is, in brackets: that another one was meant; else nothing."""
+    name = os.fsdecode(path)
+    return next((f" ({why})" for begin, why in _NOT_MEANT.items() if re.match(begin, name)), "")
+
+
 def check_readable(path: Path) -> None:
     """Raise the OSError that reading a file would raise, before long work."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError as error:
-        name = os.fsdecode(path)
-        why = next((why for begin, why in _NOT_MEANT.items() if re.match(begin, name)), None)
-        if why is None:
-            raise
-        raise FileNotFoundError(error.errno, f"{error.strerror} ({why})", name) from None
+        if hint := not_meant(path):
+            raise FileNotFoundError(error.errno, f"{error.strerror}{hint}", os.fsdecode(path)) from None
+        raise
     if stat.S_ISDIR(mode):
         files = os.path.join(os.fsdecode(path), "*" + _ending_in(path))
         raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the text files in it, such as {files!r}")
