@@ -52,6 +52,10 @@ FOLDERS = {
         "tokenizer_config.json": {"additional_special_tokens": ["<a>", "<b>"]},
         "special_tokens_map.json": {"additional_special_tokens": ["<b>"]},
     },
+    "others in older files, of which the lists are empty or known": {
+        "tokenizer_config.json": {"additional_special_tokens": [], "bos_token": "<b>"},
+        "special_tokens_map.json": {"additional_special_tokens": [END], "pad_token": "[PAD]"},
+    },
     "listed by id": {"tokenizer_config.json": {"added_tokens_decoder": LISTED, "pad_token": "[PAD]"}},
     "older tokens": {"added_tokens.json": {"<a>": 269, "<b>": 268}},
     "older roles": {
@@ -167,6 +171,21 @@ def test_a_role_gets_the_next_id(document, tmp_path):
         (
             {"tokenizer_config.json": {"fast_tokenizer_files": ["tokenizer.4.0.json"]}},
             "_config.json: fast_tokenizer_files is ",
+        ),
+        (
+            {
+                "tokenizer_config.json": {"extra_special_tokens": []},
+                "special_tokens_map.json": {"additional_special_tokens": [END, "<a>"]},
+            },
+            "_map.json: '<a>' is not in tokenizer.json, and extra_special_tokens is empty in tokenizer_config.json; ",
+        ),
+        (
+            {
+                "added_tokens.json": {"<a>": 268},
+                "tokenizer_config.json": {"additional_special_tokens": None},
+                "special_tokens_map.json": {"additional_special_tokens": ["<a>"]},
+            },
+            "_map.json: '<a>' is not in tokenizer.json, and additional_special_tokens is empty in",
         ),
         ({"tokenizer_config.json": {"pad_token": "the"}}, r"\('the'\): model.merges\[\d\] .* b'the' is an added token"),
         ({"tokenizer_config.json": {"pad_token": "!"}}, r"files beside it add or change \('!'\): model: .* as '!' is"),

@@ -9,7 +9,7 @@ nor `add_bos_token`, which transformers 5 ignores beside a tokenizer.json.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ..system.excerpt import naming, shown
@@ -52,6 +52,7 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
                     raise ValueError(f"the id of {shown(text)} must be an integer, and is {shown(token_id)}")
                 listed[token_id] = _token({"content": text}, text in special)
         listed |= {token["id"]: known[token["content"]] for token in own}
+        _check_emptied(folder, config, [token["content"] for role, token in named if not role], known)
     added = {token["content"]: token for _, token in sorted(listed.items())}
     for has_role, token in named:
         text = token["content"]
@@ -69,6 +70,21 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
                 "versions of transformers differ in whether it becomes one. Remove it, or give the path of tokenizer.json"
             )
     return [token for text, token in added.items() if text and token != known.get(text)]
+
+
+def _check_emptied(folder: str, config: Mapping[str, Any], others: list[str], known: Collection[str]) -> None:
+    """Raise ValueError if a map names special tokens without a role, whose list in the config is there, but empty.
+
+    transformers 4 takes them, and 5 mostly does not. Those that are known from the tokenizer.json do not change.
+    """
+    emptied = [name for name in LISTS if name in config and not config[name]]
+    alone = [text for text in others if text not in known]
+    if emptied and alone and not any(config.get(name) for name in LISTS):
+        raise ValueError(
+            f"{os.path.join(folder, MAP)}: {shown(alone[0])} is not in {JSON}, and {emptied[0]} is empty in {CONFIG}; "
+            f"versions of transformers differ in whether it is a special token. Remove {emptied[0]} there, or give the "
+            "path of tokenizer.json"
+        )
 
 
 def _check_prefix_space(folder: str, config: Mapping[str, Any], pre_tokenizer: object) -> None:
