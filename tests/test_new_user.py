@@ -111,6 +111,7 @@ def test_a_field_of_plain_text_is_an_error(tmp_path, small):
         ("a.html", b"<p>hello</p>", "is markup"),
         ("a.pdf", b"%PDF-1.4", "is not a text file by its name"),
         ("a.txt", "hello".encode("utf-16"), r"begins like UTF-16: .*iconv -f UTF-16"),
+        ("a.txt", b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n", "is a pointer of Git LFS in"),
         ("picture", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "contains NUL bytes"),
     ],
 )

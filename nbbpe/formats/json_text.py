@@ -10,12 +10,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..system.excerpt import shown
+from ..system.git_lfs import IS_LFS_POINTER, LFS_POINTER
 from ..system.paths import Path, check_tokenizer_file, checked_name
 
 _CONTAINERS = {dict, list}
 _DEEPEST = 100  # levels of nesting; tokenizer files have ten
-# What stands in the place of a large file in a checkout of which the large files were not fetched.
-LFS_POINTER = "version https://git-lfs"
 
 
 def read_json(path: Path, may_be_pipe: bool = False) -> Any:
@@ -50,18 +49,13 @@ def parse_json(text: str, name: str) -> Any:
             raise RecursionError
         return value
     except json.JSONDecodeError as error:
-        if text.startswith(LFS_POINTER):
-            raise ValueError(lfs_problem(name)) from None
+        if text.startswith(LFS_POINTER.decode()):
+            raise ValueError(f"{name}: {IS_LFS_POINTER}") from None
         raise ValueError(f"{name}, line {error.lineno}: not valid JSON ({error.msg}, column {error.colno})") from None
     except ValueError as error:  # an entry twice, or a number of thousands of digits, which Python refuses
         raise ValueError(f"{name}: {error}") from None
     except RecursionError:
         raise ValueError(f"{name}: not valid JSON (nested too deeply)") from None
-
-
-def lfs_problem(name: str) -> str:
-    """What an error says of a file that is a pointer of Git LFS."""
-    return f"{name}: is a pointer of Git LFS in the place of the file, which `git lfs pull` fetches"
 
 
 def check_format(value: Any, name: str, format_name: str, *versions: int) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from ..model.model import Model
+from ..system.git_lfs import IS_LFS_POINTER, LFS_POINTER
 from ..system.paths import Path, check_tokenizer_file, is_url, not_meant
 from . import folder, gpt2, huggingface, minbpe, tekken, tiktoken
 from .gpt2_settings import check_plain_gpt2
-from .json_text import LFS_POINTER, lfs_problem
 from .known_names import encoding_of_model, found_by_name
 
 Kind = Literal["nbbpe", "huggingface", "tiktoken", "tekken", "gpt2", "minbpe"]
@@ -146,8 +146,8 @@ def _file(path: Path) -> Recognised:
     check_tokenizer_file(path)
     with open(path, "rb") as file:
         start = file.read(1 << 12)
-    if start.startswith(LFS_POINTER.encode()):
-        raise ValueError(lfs_problem(name))
+    if start.startswith(LFS_POINTER):
+        raise ValueError(f"{name}: {IS_LFS_POINTER}")
     if name.endswith(".tiktoken") or _RANK_LINE.match(start):
         return Recognised("tiktoken", (name,))
     if start.startswith(minbpe.FIRST_WORD):

@@ -18,10 +18,10 @@ from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, pl
 from ..model.vocab_checks import check_bytes, check_vocab
 from ..system.atomic_files import whole_file
 from ..system.excerpt import naming, shown
+from ..system.git_lfs import IS_LFS_POINTER, LFS_POINTER
 from ..system.paths import Path, check_tokenizer_file
 from ..system.wrong_argument import WrongArgument
 from ..text.pattern import Pattern, PatternLike, get_pattern, regex_pattern
-from .json_text import LFS_POINTER, lfs_problem
 from .tiktoken_package import tiktoken_package
 
 _ALL = r"(?s:.+)"  # for tiktoken: no splitting
@@ -159,8 +159,8 @@ def _any_lines(data: bytes, name: str) -> dict[int, bytes]:
             if not digits.isdigit():
                 raise ValueError("not a rank")
         except ValueError:
-            if number == 1 and line.startswith(LFS_POINTER.encode()):
-                raise ValueError(lfs_problem(name)) from None
+            if number == 1 and line.startswith(LFS_POINTER):
+                raise ValueError(f"{name}: {IS_LFS_POINTER}") from None
             raise ValueError(
                 f"{name}, line {number}: must be a token in base64, one space and its rank, and is {shown(line)}"
             ) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from ..system.git_lfs import IS_LFS_POINTER, LFS_POINTER
 from ..system.user_warnings import warn_user
 from .plain import PlainText
 
@@ -19,7 +20,8 @@ _LOOKED_AT = 1 << 12  # bytes
 
 
 def warn_of_other_formats(text: PlainText, name: str) -> None:
-    """Warn if a file of plain text has the name of another format, contains NUL bytes, or begins like UTF-16.
+    """Warn if a file of plain text has the name of another format, contains NUL bytes, or begins like UTF-16 or like a
+    pointer of Git LFS.
 
     name : the one whose ending says what the file holds
     """
@@ -30,6 +32,8 @@ def warn_of_other_formats(text: PlainText, name: str) -> None:
             start = file.read(_LOOKED_AT)
         if start.startswith(_WIDE_MARKS):
             problem = "begins like UTF-16: convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)"
+        elif start.startswith(LFS_POINTER):
+            problem = IS_LFS_POINTER
         elif b"\0" in start:
             problem = "contains NUL bytes, which files of text do not have"
     if problem is not None:
