@@ -26,7 +26,7 @@ from nbbpe.kernels.pieces import special_tokens
 from nbbpe.model import long_merges
 from nbbpe.sources import columns, compressed, frames, json_array, jsonl, line_chunks, parquet, read_ahead
 from nbbpe.system import kept_folder, part_joiner
-from nbbpe.text import chunks, pattern, regex_splitter, text_rows, time_limit, utf8, windows
+from nbbpe.text import chunks, pattern, regex_splitter, text_rows, text_splitter, time_limit, utf8, windows
 from nbbpe.training import first_pairs, merges
 from nbbpe.words import forecast
 
@@ -79,7 +79,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "out": [(compiled_encoder, "OUT_BYTES"), (encoder_state, "OUT_BYTES")],
     "long": [(long_merges, "LONG")],
     "decoded": [(decoder, "_FEW"), (decoder, "_MANY"), (decoder, "_VERY_MANY")],
-    "dropped": [(dropout, "_AT_ONCE"), (dropout, "_FIRST_SCRATCH")],
+    "dropped": [(text_splitter, "_AT_ONCE"), (dropout, "_FIRST_SCRATCH")],
     "ids_looked_at": [(token_file, "_IDS_AT_ONCE"), (token_file, "_DOCUMENTS_AT_ONCE")],
     "tables": [(folder_tables, "LEAST")],
     "rank_lines": [(tiktoken, "_SMALL")],

@@ -26,7 +26,7 @@ from nbbpe.counting.word_counts import words_from_texts
 from nbbpe.counting.word_table import _split_partly
 from nbbpe.kernels.pieces.marked_pretokens import MOST_MARKED
 from nbbpe.kernels.pieces.pattern_tables import MOST_LEVELS, N_LEVELS
-from nbbpe.kernels.training.split_words import split_decided
+from nbbpe.kernels.pieces.split_words import split_decided
 from nbbpe.text import checked_automaton, determiniser
 from nbbpe.text.automaton import compile_automaton, split
 from nbbpe.text.checked_automaton import level_of

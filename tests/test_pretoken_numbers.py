@@ -11,12 +11,13 @@ import texts
 from texts import HARD
 
 import nbbpe
-from nbbpe.encoding import pretoken_numbers
 from nbbpe.encoding.pretoken_numbers import number_pretokens
+from nbbpe.text import text_splitter
 from nbbpe.text.pattern import get_pattern
 
 END = texts.SPECIAL
 SPACES = r"\s+(?!\S)|\S+|\s*\n"  # walks far and fails
+IN_PART = r"(?<=\w)'s|\w+(?:-\w+)*+|\s+|[^\w\s]"  # compiled in part, with pieces that are left to `regex`
 WITHIN = [r"\p{L}{5}", r"\p{L}{2}"]  # a part cannot be split without knowing where it began
 
 
@@ -42,10 +43,10 @@ def expected(tokenizer: nbbpe.Tokenizer, ids: list[int]) -> list[int]:
 
 
 @pytest.mark.usefixtures("guarded_arrays")
-@pytest.mark.parametrize("pattern", ["gpt2", "o200k", WITHIN, SPACES])
+@pytest.mark.parametrize("pattern", ["gpt2", "o200k", WITHIN, SPACES, IN_PART])
 @pytest.mark.parametrize("at_once", [1 << 14, 3])
 def test_numbers_are_those_of_each_text_alone(monkeypatch, pattern, at_once):
-    monkeypatch.setattr(pretoken_numbers, "_AT_ONCE", at_once)
+    monkeypatch.setattr(text_splitter, "_AT_ONCE", at_once)
     tokenizer = nbbpe.train(documents=[texts.SAMPLE, "the cat sat on the mat. " * 10], vocab_size=330, pattern=pattern)
     tokenizer = tokenizer.with_special_tokens([END])
     rng = random.Random(3)
@@ -57,5 +58,5 @@ def test_numbers_are_those_of_each_text_alone(monkeypatch, pattern, at_once):
         starts = np.cumsum([0, *map(len, rows)])
         data = tokenizer.decode_bytes(ids)
         model = tokenizer._model
-        found = number_pretokens(data, ids, starts, model.packed, model.special.values(), model.pattern.tables)
+        found = number_pretokens(data, ids, starts, model.packed, model.special.values(), model.pattern)
         assert found.tolist() == [number for row in rows for number in expected(tokenizer, row)]

@@ -15,8 +15,8 @@ from ..kernels.machine.intrinsics import PADDING
 from ..kernels.pieces import growing_table, piece_table
 from ..kernels.pieces.marked_pretokens import MOST_MARKED
 from ..kernels.pieces.pretokens import new_split_scratch
+from ..kernels.pieces.split_words import split_decided
 from ..kernels.training import count_pieces
-from ..kernels.training.split_words import split_decided
 from ..system.kernel_threads import run_together
 from ..text.pattern import Pattern
 from ..text.utf8 import to_text

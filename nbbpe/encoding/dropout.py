@@ -11,21 +11,18 @@ import functools
 import hashlib
 import os
 from collections.abc import Iterable
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.encoding.merge_dropout import SHARE_BITS, dropout_scratch, encode_with_dropout
-from ..kernels.pieces.pretokens import new_split_scratch
-from ..kernels.pieces.split_text import split_text
 from ..model.long_merges import interruptible_if_long
 from ..system.excerpt import shown
 from ..system.integers import check_integer
-from ..system.lazy import lazy
 from ..text.pattern import Pattern
-from ..text.utf8 import Text, check_texts, each_to_bytes, to_text
+from ..text.text_splitter import TextSplitter
+from ..text.utf8 import Text, check_texts, each_to_bytes
 from ..text.windows import Window, groups
 from .encoder import Encoder
 from .special_choice import Chosen, pack_special_tokens
@@ -35,7 +32,6 @@ if TYPE_CHECKING:
     from ..kernels.encoding.merge_table import Merges
     from ..kernels.pieces.special_tokens import SpecialTokens
 
-_AT_ONCE = 1 << 14  # pretokens that one call of a kernel merges
 _FIRST_SCRATCH = 256  # bytes of the longest pretoken that scratch has room for at first
 _NAME = b"nbbpe dropout"  # makes these digests differ from any others
 
@@ -106,15 +102,9 @@ class _Work:
     def __init__(self, tables: DropoutTables, threshold: np.uint64) -> None:
         self._tables = tables
         self._threshold = threshold
-        self._starts = np.empty(_AT_ONCE + 1, dtype=np.int64)
+        self._splitter = TextSplitter(tables.pattern)
         self._longest = _FIRST_SCRATCH
         self._scratch = dropout_scratch(self._longest)
-
-    @lazy
-    def _split_scratch(self) -> NDArray[np.int64]:
-        tables = self._tables.pattern.splitting_tables
-        assert tables is not None
-        return new_split_scratch(tables)
 
     def encode(self, window: Window, random: NDArray[np.uint64]) -> NDArray[Any]:
         """The ids of a document, with its special tokens; random : uint64[1], modified."""
@@ -133,20 +123,9 @@ class _Work:
         self, data: NDArray[np.uint8], start: int, end: int, random: NDArray[np.uint64], out: NDArray[Any]
     ) -> int:
         """Write the ids of data[start:end], which has no special tokens, to `out`; returns their number."""
-        tables = self._tables.pattern.splitting_tables
         n_ids = 0
-        if tables is None:
-            for pretokens in self._tables.pattern.stream(to_text(data[start:end].tobytes())):
-                lengths = (len(pretoken.encode(errors="surrogateescape")) for pretoken in pretokens)
-                starts = np.fromiter(accumulate(lengths, initial=start), dtype=np.int64, count=len(pretokens) + 1)
-                n_ids += self._merge(data, starts, random, out[n_ids:])
-                start = int(starts[-1])
-            return n_ids
-        begins = True
-        while start < end:
-            n = split_text(data, start, end, tables, self._split_scratch, begins, self._starts)
-            n_ids += self._merge(data, self._starts[: n + 1], random, out[n_ids:])
-            start, begins = int(self._starts[n]), False
+        for starts in self._splitter.starts(data, start, end):
+            n_ids += self._merge(data, starts, random, out[n_ids:])
         return n_ids
 
     def _merge(

@@ -9,14 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.pieces.pattern_tables import PatternTables
-from ..kernels.pieces.pretokens import new_split_scratch
-from ..kernels.pieces.split_text import split_text
 from ..model.packed_vocab import PackedVocab
 from ..system.stretches import starts_of
+from ..text.pattern import Pattern
+from ..text.text_splitter import TextSplitter
 from ..text.utf8 import padded
-
-_AT_ONCE = 1 << 14  # pretokens that one call of the kernel finds
 
 
 def number_pretokens(
@@ -25,7 +22,7 @@ def number_pretokens(
     starts_of_ids: NDArray[np.int64],
     vocab: PackedVocab,
     special: Set[int],
-    pattern: PatternTables,
+    pattern: Pattern,
 ) -> NDArray[np.int64]:
     """The number of the pretoken of each token in its text, int64[n]. A special token counts as a pretoken of its own.
 
@@ -55,7 +52,7 @@ def number_pretokens(
 
 
 def number_few(
-    tokens: list[bytes], ids: list[int], starts_of_ids: list[int], special: Set[int], pattern: PatternTables
+    tokens: list[bytes], ids: list[int], starts_of_ids: list[int], special: Set[int], pattern: Pattern
 ) -> list[int]:
     """The same for few tokens, for which NumPy takes 30 us; `tokens` are the bytes of `ids`. Cost: 0.2 us a token."""
     places = list(accumulate(map(len, tokens), initial=0))
@@ -69,14 +66,8 @@ def number_few(
     return [number - numbers[first] for first, last in pairwise(starts_of_ids) for number in numbers[first:last]]
 
 
-def _pretokens(data: bytes, parts: Iterable[tuple[int, int]], pattern: PatternTables) -> Iterator[NDArray[np.int64]]:
-    """Where the pretokens of parts of a text start; `parts` are where each starts and ends. An array is valid until the
-    next one."""
-    text, scratch = padded(data), new_split_scratch(pattern)
-    found = np.empty(min(_AT_ONCE, len(data)) + 1, dtype=np.int64)
-    for start, end in parts:
-        is_first = True
-        while start < end:
-            n = split_text(text, start, end, pattern, scratch, is_first, found)
-            yield found[:n]
-            start, is_first = int(found[n]), False
+def _pretokens(data: bytes, parts: Iterable[tuple[int, int]], pattern: Pattern) -> Iterator[NDArray[np.int64]]:
+    """Where the pretokens of parts of a text start and end; `parts` are where each starts and ends. An array is valid until
+    the next one."""
+    text, splitter = padded(data), TextSplitter(pattern)
+    return (found for start, end in parts for found in splitter.starts(text, start, end))

@@ -140,20 +140,20 @@ class Applied:
         starts : where the ids of each text start, and where the last ones end
         """
         model = self._model
-        tables = model.pattern.splitting_tables
-        if tables is None or self._cuts_more_than_the_pattern:
+        pattern = model.pattern
+        if not (pattern.is_compiled or pattern.is_partly_compiled) or self._cuts_more_than_the_pattern:
             return None
         if isinstance(ids, list) and isinstance(starts, list) and len(ids) <= _FEW_IDS:
             tokens = list(map(model.vocab.__getitem__, ids))
             if not are_alike(b"".join(tokens).decode()):
                 return None
-            return number_few(tokens, ids, starts, self._special, tables)
+            return number_few(tokens, ids, starts, self._special, pattern)
         ids = np.array(ids, dtype=np.int64)
         data = self.tokenizer.decode_bytes(ids)
         if not are_alike(data.decode()):
             return None
         starts = np.array(starts, dtype=np.int64)
-        return number_pretokens(data, ids, starts, model.packed, self._special, tables)
+        return number_pretokens(data, ids, starts, model.packed, self._special, pattern)
 
     @lazy
     def _special(self) -> frozenset[int]:

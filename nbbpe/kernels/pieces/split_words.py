@@ -3,7 +3,7 @@
 from ..compiler.jit import kernel
 from ..compiler.signature import int64, reads, uint8, uint64
 from ..machine.intrinsics import address_of
-from ..pieces.marked_pretokens import MOST_MARKED, mark_pretokens, marked_end
+from .marked_pretokens import MOST_MARKED, mark_pretokens, marked_end
 
 
 @kernel(reads(uint8[:]), reads(int64[:]), reads(int64[:]), reads(uint64[:]), uint8[:], int64[:], int64[:], int64[:])
