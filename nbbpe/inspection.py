@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .encoded_inputs import check_read_again, encoded_inputs
-from .encoding.alignment import Differences, aligned, different_texts
+from .encoding.alignment import Differences, DifferentTexts, aligned
 from .encoding.special_choice import Choice, find_separator
 from .model.packed_vocab import PackedVocab
 from .sources import check_field, find_inputs
@@ -289,7 +289,7 @@ def compare(
     may_change = a.normalizer != b.normalizer or a._model.is_prepared or b._model.is_prepared
     for ids in aligned(streams, vocabs):
         if may_change and a.decode_bytes(ids[0]) != b.decode_bytes(ids[1]):
-            raise different_texts()
+            raise DifferentTexts
         differences.add(ids)
         for count, vocab, part in zip(counts, vocabs, ids, strict=True):
             count += vocab.count(part)

@@ -568,6 +568,22 @@ def test_compare_where_nothing_differs(run, small):
     assert re.search(r"\n\nBoth need 0 tokens\.\nThe vocabularies share \d+ tokens\.\n$", done.out)
 
 
+def test_compare_of_two_that_make_different_texts_prints_the_table(run, small, tmp_path):
+    nfc = nbbpe.Tokenizer(small.vocab, small.merges, list(small.special_tokens), normalizer="NFC")
+    nfc.save(tmp_path / "nfc")
+    (tmp_path / "a.txt").write_text("cafe\u0301 x")
+    pair = ["tok", tmp_path / "nfc", "--on", tmp_path / "a.txt"]
+    rows = nbbpe.evaluation.evaluate(
+        {"tok": small, str(tmp_path / "nfc"): nfc}, {str(tmp_path / "a.txt"): tmp_path / "a.txt"}
+    )
+    done = run("compare", *pair)
+    assert (done.code, done.out.splitlines()) == (0, tables.evaluation_lines(rows))
+    (warning,) = done.err.splitlines()
+    assert "warning: only the figures of each are shown: the two tokenizers make different texts of this one" in warning
+    done = run("compare", *pair, "--json", "--examples", 1)
+    assert (done.code, json.loads(done.out)) == (0, {"table": list(map(dataclasses.asdict, rows))})
+
+
 def test_convert_there_and_back(run, tmp_path, small):
     done = run("convert", "tok", tmp_path / "gpt2", "--to", "gpt2")
     assert (done.code, done.err) == (0, "")

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from ..conversion import says_no_pattern
+from ..encoding.alignment import DifferentTexts
 from ..evaluation import evaluate
+from ..inspection import Comparison
 from ..inspection import compare as compare_tokenizers
 from ..sources.named_texts import short_names
+from ..system.paths import Path
+from ..tokenizer import Tokenizer
 from ..vocabulary.report_data import ReportFigures, Row, TokenFigures, TokenUse
 from . import tables
 from .options import (
@@ -65,7 +69,8 @@ def compare(
 
     For each: bytes per token, characters per token, tokens per word (fertility; words have whitespace around them), parity
     (how many times as many tokens as for the first TEXT: for translations of it), and the share of tokens that are part of
-    a character. Of two tokenizers on one TEXT, also show how they differ.
+    a character. Of two tokenizers on one TEXT, also show how they differ, unless they make different texts of it, as by a
+    normalizer.
     """
     is_pair = len(tokenizers) == 2 and len(texts) == 1
     if not is_pair:
@@ -76,14 +81,26 @@ def compare(
     read = [read_with_pattern(each, patterns if asked else ()) for each, asked in zip(tokenizers, is_asked, strict=True)]
     with as_paths(texts) as paths:
         rows = evaluate(dict(zip(tokenizers, read, strict=True)), dict(zip(texts, paths, strict=True)), **options)
-        if not is_pair:
-            print_figures({"table": rows}, tables.evaluation_lines(rows), as_json)
-            return
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is odd about the text is said already
-            found = compare_tokenizers(read[0], read[1], paths, examples, **options)
+        found = _differences(read, paths, examples, options) if is_pair else None
+    if found is None:
+        print_figures({"table": rows}, tables.evaluation_lines(rows), as_json)
+        return
     first, second = rows[0], rows[-1]  # the same one where a tokenizer is compared with itself
     print_figures({"table": rows, **tables.as_data(found)}, tables.comparison_lines(found, first, second), as_json)
+
+
+def _differences(
+    pair: Sequence[Tokenizer], paths: Sequence[Path], n_examples: int, options: Mapping[str, Any]
+) -> Comparison | None:
+    """How two tokenizers split a text differently; None, with a warning, where they do not encode the same text."""
+    a, b = pair
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is odd about the text is said already
+            return compare_tokenizers(a, b, paths, n_examples, **options)
+    except DifferentTexts as error:
+        warnings.warn(f"only the figures of each are shown: {error}", stacklevel=2)
+        return None
 
 
 @command(

@@ -15,10 +15,20 @@ _MAX_STRETCHES = 200_000  # distinct stretches that are split differently, count
 _LONGEST_STRETCH = 64  # bytes; longer ones say little to a reader
 
 
+class DifferentTexts(ValueError):
+    """The error where two tokenizers encode different texts, so that these have no alignment."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the two tokenizers make different texts of this one (by a normalizer, a space in front, or dropped space), so "
+            "that they cannot be compared on it: give a text that both leave as it is"
+        )
+
+
 def aligned(streams: Sequence[Iterator[NDArray[Any]]], vocabs: Sequence[PackedVocab]) -> Iterator[list[NDArray[Any]]]:
     """Two encodings of one text, part by part: ids of both, which begin and end at the same bytes of the text.
 
-    Raises ValueError where they are not of the same number of bytes.
+    Raises DifferentTexts where they are not of the same number of bytes.
     """
     left: list[NDArray[Any]] = [np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)]
     sizes = [0, 0]  # bytes of text in what is left
@@ -42,15 +52,7 @@ def aligned(streams: Sequence[Iterator[NDArray[Any]]], vocabs: Sequence[PackedVo
             left = [part[stop:] for part, stop in zip(left, stops, strict=True)]
             sizes = [size - int(common[-1]) for size in sizes]
     if any(sizes):
-        raise different_texts()
-
-
-def different_texts() -> ValueError:
-    """The error where two tokenizers encode different texts."""
-    return ValueError(
-        "the two tokenizers make different texts of this one (by a normalizer, a space in front, or dropped space), so "
-        "that they cannot be compared on it: give a text that both leave as it is"
-    )
+        raise DifferentTexts
 
 
 class Differences:
