@@ -584,6 +584,18 @@ def test_compare_of_two_that_make_different_texts_prints_the_table(run, small, t
     assert (done.code, json.loads(done.out)) == (0, {"table": list(map(dataclasses.asdict, rows))})
 
 
+def test_bytes_per_token_of_two_are_those_of_the_table_where_both_normalize(run, small, tmp_path):
+    for name, form in ("a", "NFC"), ("b", "NFKC"):
+        nbbpe.Tokenizer(small.vocab, small.merges, list(small.special_tokens), normalizer=form).save(tmp_path / name)
+    (tmp_path / "a.txt").write_text("cafe\u0301 x")
+    pair = ["compare", tmp_path / "a", tmp_path / "b", "--on", tmp_path / "a.txt"]
+    done = run(*pair)
+    (ratio, _) = (row["bytes_per_token"] for row in json.loads(run(*pair, "--json").out)["table"])
+    assert (done.code, done.err) == (0, "")
+    assert "a.txt, 8 bytes\n" in done.out
+    assert re.search(rf"^bytes per token +{ratio:.3f} +{ratio:.3f}$", done.out, re.MULTILINE)
+
+
 def test_convert_there_and_back(run, tmp_path, small):
     done = run("convert", "tok", tmp_path / "gpt2", "--to", "gpt2")
     assert (done.code, done.err) == (0, "")

@@ -126,11 +126,12 @@ def evaluation_lines(rows: Sequence[Evaluation]) -> list[str]:
 
 
 def comparison_lines(found: Comparison, first: Evaluation, second: Evaluation) -> list[str]:
+    """Two tokenizers on one text. Its bytes are those before any normalizer, as in tables of more of them."""
     a, b = found.a, found.b
     rows = [
         ("", "A", "B"),
         ("tokens", f"{a.n_tokens:,}", f"{b.n_tokens:,}"),
-        ("bytes per token", ratio(a.bytes_per_token), ratio(b.bytes_per_token)),
+        ("bytes per token", ratio(first.bytes_per_token), ratio(second.bytes_per_token)),
         ("characters per token", ratio(first.characters_per_token), ratio(second.characters_per_token)),
         ("tokens per word", ratio(first.tokens_per_word), ratio(second.tokens_per_word)),
         ("parts of characters", *(percent(each.n_partial_utf8, each.n_tokens) for each in (first, second))),
@@ -140,7 +141,7 @@ def comparison_lines(found: Comparison, first: Evaluation, second: Evaluation) -
         ("tokens only here", f"{found.n_only_a:,}", f"{found.n_only_b:,}"),
     ]
     names = [f"A  {shown_path(first.tokenizer)}", f"B  {shown_path(second.tokenizer)}"]
-    lines = [*names, f"on {shown_path(first.text)}, {a.n_bytes:,} bytes", "", *table(rows, left=[0]), ""]
+    lines = [*names, f"on {shown_path(first.text)}, {first.n_bytes:,} bytes", "", *table(rows, left=[0]), ""]
     lines += [verdict(found), f"The vocabularies share {found.n_shared:,} tokens."]
     if not a.n_bytes:
         return lines
