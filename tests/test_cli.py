@@ -966,10 +966,31 @@ def test_errors_and_warnings_name_files_as_they_are(run, tmp_path, name):
         (b"\x1b[31m", r"'\x1b[31m'"),
         ("\u202e".encode(), r"'\u202e'"),
         (b"a" * 50, "'" + "a" * 38 + "…"),
+        ("中".encode() * 20, "'" + "中" * 19 + "…"),  # 40 columns
+        ("e\u0301".encode() * 38, "'" + "e\u0301" * 38 + "'"),
     ],
 )
 def test_tokens_are_shown_readably(token, shown):
     assert shown_token(token) == shown
+
+
+def test_columns_line_up_where_characters_are_wide(run, tmp_path):
+    """Two columns of a terminal for a Chinese character, none for an accent by itself."""
+    assert tables.table([("中文", "a"), ("e\u0301", "bb"), ("xyz", "c")], left=[0]) == [
+        "中文   a",
+        "e\u0301     bb",
+        "xyz    c",
+    ]
+    wide = "中文字大小多少上下左右天地人我"
+    nbbpe.train(iter([wide * 9]), 300, pattern=None).save(tmp_path / "wide")
+    (tmp_path / "a.txt").write_text(wide)
+    done = run("compare", tmp_path / "wide", "tok", "--on", tmp_path / "a.txt")
+    assert done.code == 0
+    head, line = done.out.splitlines()[-2:]
+    assert wide[1:9] in line
+    wide_before = sum(map(line.partition("…")[0].count, wide))
+    assert line.index("'", line.index("…")) + wide_before == head.index("B")
+    assert len(line) + wide_before <= 80
 
 
 # Other processes: pipes, signals, no click

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..evaluation import Evaluation
 from ..inspection import Comparison, Split, TextFigures, Token, VocabularyFigures
-from ..system.excerpt import percent, printable, shortened, shown_pattern, shown_token
+from ..system.excerpt import columns, percent, printable, shortened, shown_pattern, shown_token
 from .streams import STDIN
 
 WIDTH = 80
@@ -22,10 +22,11 @@ def shown_path(path: str) -> str:
 
 def table(rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> list[str]:
     """Rows (at least one) as aligned lines; columns are right-aligned except those in `left`."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    widths = [max(columns(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:
-        cells = [cell.ljust(n) if i in left else cell.rjust(n) for i, (cell, n) in enumerate(zip(row, widths, strict=True))]
+        spaces = [" " * (width - columns(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = [cell + spaces[i] if i in left else spaces[i] + cell for i, cell in enumerate(row)]
         lines.append("  ".join(cells).rstrip())
     return lines
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import reprlib
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
@@ -35,9 +37,23 @@ def cut(text: str, most: int = _MOST) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes: a Chinese character two, an accent by itself none."""
+    return len(text) if text.isascii() else sum(map(_columns_of, text))
+
+
+def _columns_of(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+
+
 def shortened(text: str, width: int) -> str:
-    """A text for people to read, cut to a width, with an ellipsis at its end if it was longer."""
-    return text if len(text) <= width else f"{text[: width - 1]}…"
+    """A text for people to read, cut to a width in columns, with an ellipsis at its end if it was longer."""
+    if columns(text) <= width:
+        return text
+    ends = itertools.accumulate(map(_columns_of, text))
+    return "".join(character for character, end in zip(text, ends, strict=True) if end < width) + "…"
 
 
 def printable(text: str) -> str:

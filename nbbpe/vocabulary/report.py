@@ -22,7 +22,7 @@ from .report_figures import report_figures
 _MOST_ROWS = 25
 _MOST_OF_GROUP = 8
 _OF_TEXT = ("token", "tokens of the group")
-_LONGEST_SHOWN = 60  # characters of a token
+_LONGEST_SHOWN = 60  # columns of a token
 
 _STYLE = """
 :root { color-scheme: light; }
