@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from vocabularies import BYTES, saved_as_ranks
 
 import nbbpe
+from nbbpe.evaluation import evaluate
 from nbbpe.inspection import compression_by_size, merge_counts
 from nbbpe.sources import find_inputs
 from nbbpe.text.scripts import script_of
@@ -75,6 +77,18 @@ def test_rows_are_what_encoding_gives(small):
     assert found.total.n_tokens == sum(row.n_tokens for row in found.texts) == sum(row.n_tokens for row in found.scripts)
     assert found.total.n_bytes == sum(row.n_bytes for row in found.scripts)
     assert {"Latin", "Cyrillic", "Han", "digits", "whitespace"} <= {row.name for row in found.scripts}
+
+
+@given(st.lists(texts.data(), min_size=1, max_size=3))
+def test_characters_are_those_of_an_evaluation_in_invalid_text_too(small, tmp_path_factory, documents):
+    """Where a byte of invalid UTF-8 is a character."""
+    path = tmp_path_factory.mktemp("texts") / "a.txt"
+    path.write_bytes(b"x \x80\xbf" + b" ".join(documents).replace(texts.SPECIAL.encode(), b""))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of NUL bytes, and marks of a byte order
+        (row,) = evaluate({"small": small}, path)
+        found = small.report(None, path).total
+    assert (found.n_bytes, found.n_characters, found.n_tokens) == (row.n_bytes, row.n_characters, row.n_tokens)
 
 
 def test_curves_are_those_of_the_truncated_tokenizers(small):

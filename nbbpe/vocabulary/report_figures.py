@@ -5,6 +5,7 @@ All of it is worked out from the distinct words of each text, with their counts:
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -141,15 +142,12 @@ def _count(words: WordCounts, table: object, labels: dict[str, int]) -> _Counted
     """Words, encoded and told apart by script; new names of scripts get the next numbers in `labels`."""
     ids, ends = pretoken_ids(words.text, words.starts, table)  # type: ignore[arg-type]
     n = len(words.counts)
-    text = words.text[: words.starts[-1]]
-    starts_character = (text & 0xC0) != 0x80
-    n_characters = np.add.reduceat(starts_character, words.starts[:-1], dtype=np.int64) if n else np.zeros(0, np.int64)
-    data, places = text.tobytes(), words.starts.tolist()
-    scripts = np.fromiter(
-        (labels.setdefault(script_of(to_text(data[places[i] : places[i + 1]])), len(labels)) for i in range(n)),
-        dtype=np.int64,
-        count=n,
-    )
+    data, places = words.text[: words.starts[-1]].tobytes(), words.starts.tolist()
+    n_characters, scripts = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    for number, (start, end) in enumerate(itertools.pairwise(places)):
+        word = to_text(data[start:end])
+        n_characters[number] = len(word)  # each byte of invalid UTF-8 is one, as elsewhere
+        scripts[number] = labels.setdefault(script_of(word), len(labels))
     return _Counted(words, np.diff(words.starts), n_characters, np.diff(ends), ids.astype(np.int64), scripts)
 
 
