@@ -65,7 +65,8 @@ def evaluate(
     on : the texts: a path, a list of paths, or a dict from names to sources, each a path, a list of paths or Arrow data
     progress, field, on_error : as in `nbbpe.train`
 
-    Raises TypeError for an iterator and ValueError for a pipe, as each text is read several times.
+    Raises TypeError for an iterator and ValueError for a pipe, as each text is read several times; ValueError for a path
+    that is given twice.
 
     >>> import nbbpe.evaluation
     >>> tok = nbbpe.train("corpus.txt", 264)

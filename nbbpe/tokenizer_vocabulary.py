@@ -290,8 +290,8 @@ class TokenizerVocabulary:
         character, those that are never used alone, those that no text uses, near duplicates, unreachable ones. The distinct
         words of all texts are held in memory.
 
-        Raises TypeError or ValueError for an `on` that names no text, ValueError for a vocabulary whose ids leave gaps much
-        larger than itself, OSError for a file that cannot be read or written.
+        Raises TypeError or ValueError for an `on` that names no text, or a path twice, ValueError for a vocabulary whose
+        ids leave gaps much larger than itself, OSError for a file that cannot be read or written.
 
         >>> figures = tok.report("report.html", {"cats": iter(["the cat sat"]), "dogs": iter(["a dog"])})
         >>> "Compression of each script" in open("report.html").read()

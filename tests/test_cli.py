@@ -870,6 +870,7 @@ def test_help_names_all_commands(run):
         (["encode", "text.txt", "-t", "tok", "-o", "x.bin", "--format", "text"], ["--format is for ids on stdout"]),
         (["report", "tok", "--on", "-", "--on", "stdin", "-o", "r.html"], ["two texts have the name 'stdin'"]),
         (["report", "tok", "--on", "text.txt", "--on", "text.txt", "-o", "r.html"], ["two texts have the name 'text.txt'"]),
+        (["compare", "tok", "other", "--on", "text.txt", "--on", "text.txt"], ["two texts have the name 'text.txt'"]),
         (["convert", "tok", "x", "--to", "what"], ["what"]),
         (["convert", "tok", "", "--to", "gpt2"], ["'' is not the name of a file or folder"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", ""], ["'' is not the name of a file or folder"]),

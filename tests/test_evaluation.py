@@ -131,6 +131,7 @@ def test_invalid_arguments_are_errors(small, tmp_path):
         ({}, tmp_path / "a.txt", ValueError, "tokenizers names none"),
         ({"a": small}, {}, ValueError, "on names no text"),
         ({"a": small}, {"x": iter(["the cat"])}, TypeError, "'x' is read several times"),
+        ({"a": small}, [tmp_path / "a.txt"] * 2, ValueError, "two texts have the name 'a.txt', so that one would be lost"),
         ({"a": small}, tmp_path / "pipe", ValueError, "read several times, and '.*pipe' is a pipe"),
         ({"a": small}, tmp_path / "none", FileNotFoundError, "none"),
     ]:

@@ -297,6 +297,7 @@ def test_invalid_texts_are_errors(small, tmp_path):
     for on, error, message in [
         (5, TypeError, "on must be a path"),
         ([], ValueError, "no text to report on"),
+        ([tmp_path / "empty.txt"] * 2, ValueError, "two texts have the name 'empty.txt', so that one would be lost"),
         ({1: "x"}, TypeError, "names as its keys"),
         ([tmp_path / "none.txt"], FileNotFoundError, "none.txt"),
         ([tmp_path / "empty.txt"], ValueError, r"no text to report on: the sources \('empty.txt'\) are empty"),

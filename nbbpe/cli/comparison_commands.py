@@ -13,7 +13,7 @@ from ..encoding.alignment import DifferentTexts
 from ..evaluation import evaluate
 from ..inspection import Comparison
 from ..inspection import compare as compare_tokenizers
-from ..sources.named_texts import short_names
+from ..sources.named_texts import check_distinct, short_names
 from ..system.paths import Path
 from ..tokenizer import Tokenizer
 from ..vocabulary.report_data import ReportFigures, Row, TokenFigures, TokenUse
@@ -21,6 +21,7 @@ from . import tables
 from .options import (
     TOKENIZER,
     as_paths,
+    as_usage,
     check_used,
     command,
     json_option,
@@ -72,6 +73,8 @@ def compare(
     a character. Of two tokenizers on one TEXT, also show how they differ, unless they make different texts of it, as by a
     normalizer.
     """
+    with as_usage():
+        check_distinct(texts)
     is_pair = len(tokenizers) == 2 and len(texts) == 1
     if not is_pair:
         check_used(context, ["examples"], "is for two tokenizers on one text")
@@ -135,9 +138,8 @@ def report(
         raise click.UsageError(f"-o {target!r} must end in .html")
     reported = read_with_pattern(tokenizer, patterns)
     names = list(map(shown_path, short_names(texts)))
-    for number, each in enumerate(names):
-        if each in names[:number]:
-            raise click.UsageError(f"two texts have the name {each!r}, so that one would be lost: give each once")
+    with as_usage():
+        check_distinct(names)
     with as_paths(texts) as paths:
         on = dict(zip(names, paths, strict=True))
         figures = reported.report(target, on, name=shown_path(tokenizer), **options)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ..system.excerpt import shown
 from ..system.paths import Path, checked_name
+from ..system.wrong_argument import WrongArgument
 from .finding import check_field, find_inputs
 from .inputs import Input
 
@@ -20,7 +21,9 @@ def named_sources(on: Texts) -> dict[str, object]:
     if isinstance(on, Mapping):
         sources: dict[str, object] = dict(on)
     elif isinstance(on, (list, tuple)):
-        sources = dict(zip(short_names(list(map(checked_name, on))), on, strict=True))
+        names = short_names(list(map(checked_name, on)))
+        check_distinct(names)
+        sources = dict(zip(names, on, strict=True))
     else:
         raise TypeError(f"on must be a path, a list of paths, or a dict from names to sources, not {type(on).__name__}")
     if not sources:
@@ -36,6 +39,13 @@ def inputs_of_each(sources: Mapping[str, object], field: str | None, on_error: s
     texts = {name: find_inputs(source, field, on_error, "on", is_one_of_several=True) for name, source in sources.items()}
     check_field(field, [each for inputs in texts.values() for each in inputs])
     return texts
+
+
+def check_distinct(names: Sequence[str]) -> None:
+    """Raise WrongArgument for texts of the same name, of which figures by name would have the last alone."""
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise WrongArgument(f"two texts have the name {name!r}, so that one would be lost: give each once")
 
 
 def short_names(paths: Sequence[str]) -> list[str]:
