@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from .sources import NO_ID, Input, Tally, total_size, warn_of_skipped
 from .system.progress import Progress, ProgressOption
 from .system.wrong_argument import WrongArgument
 from .text.chunks import CutRules
+from .text.lacking_byte import LackingByte
 from .tokenizer import Tokenizer
 
 
@@ -30,13 +32,25 @@ def encoded_inputs(
         for each in inputs:
             for part in each.cut(each.n_text() + 1, CutRules(tokenizer._model.pattern, [])):
                 tally = Tally(on_error)
-                for ids, _ in tokenizer.encode_part(part, separator_id, tally, allowed):
-                    bar.advance(tally.newly_read())
-                    yield ids
+                with _naming(each):
+                    for ids, _ in tokenizer.encode_part(part, separator_id, tally, allowed):
+                        bar.advance(tally.newly_read())
+                        yield ids
                 bar.advance(tally.newly_read())
                 skipped.append(tally.skipped())
     if warn:
         warn_of_skipped(skipped)
+
+
+@contextmanager
+def _naming(each: Input) -> Iterator[None]:
+    """Have the error of a byte that the vocabulary lacks name the file; those of reading name it already."""
+    try:
+        yield
+    except LackingByte as error:
+        if each.file is None:
+            raise
+        raise LackingByte(f"{each.file.name}: {error}") from None
 
 
 def check_read_again(argument: str, times: str, inputs: Sequence[Input]) -> None:

@@ -14,6 +14,7 @@ from .sources import Input
 from .sources.named_texts import Texts, inputs_of_each, named_sources
 from .system.excerpt import shown
 from .system.progress import ProgressOption
+from .text.lacking_byte import LackingByte
 from .text.utf8 import is_utf8
 from .tokenizer import Tokenizer
 
@@ -98,7 +99,10 @@ def evaluate(
         for of_tokenizer, tokenizer in tokenizers.items():
             # A table can be read from its beginning only if it is opened again.
             for of_text, inputs in inputs_of_each(sources, field, on_error).items():
-                counts[of_text, of_tokenizer] = _token_counts(tokenizer, inputs, progress, on_error)
+                try:
+                    counts[of_text, of_tokenizer] = _token_counts(tokenizer, inputs, progress, on_error)
+                except LackingByte as error:
+                    raise LackingByte(f"the tokenizer {of_tokenizer!r} on {of_text!r}: {error}") from None
     first = next(iter(sources))
     return [
         _evaluation(of_tokenizer, of_text, sizes[of_text], counts[of_text, of_tokenizer], counts[first, of_tokenizer][0])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 
+import naive
 import pytest
 import texts
 from hypothesis import given
@@ -137,3 +139,23 @@ def test_invalid_arguments_are_errors(small, tmp_path):
     ]:
         with pytest.raises(error, match=message):
             evaluate(tokenizers, on)
+
+
+def test_a_byte_that_a_vocabulary_lacks_is_told_with_tokenizer_and_file(small, tmp_path):
+    alphabet = [chr(code) for code in naive.HF_VISIBLE] + [chr(256 + i) for i in range(256 - len(naive.HF_VISIBLE))]
+    kept = [letter for letter, byte in zip(alphabet, naive.HF_BYTES, strict=True) if byte != 0xFF]
+    step = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True, "trim_offsets": True}
+    model = {"type": "BPE", "vocab": {letter: i for i, letter in enumerate(kept)}, "merges": []}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps({"normalizer": None, "pre_tokenizer": step, "decoder": step, "model": model}))
+    lacking = nbbpe.load(path)
+    (tmp_path / "a.txt").write_text("the cat")
+    (tmp_path / "b.txt").write_bytes(b"cat \xff")
+    on = {"two files": [tmp_path / "a.txt", tmp_path / "b.txt"]}
+    place = r"b\.txt: byte 4 of the text is 0xff, which is invalid UTF-8"
+    with pytest.raises(ValueError, match=rf"^the tokenizer 'lacking' on 'two files': \S+{place}"):
+        evaluate({"small": small, "lacking": lacking}, on)
+    with pytest.raises(ValueError, match=rf"^\S+{place}"):
+        inspection.text_figures(lacking, on["two files"])
+    with pytest.raises(ValueError, match=r"^byte 4 of the text is 0xff"):
+        inspection.text_figures(lacking, documents=[b"cat \xff"])

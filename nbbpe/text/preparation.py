@@ -18,6 +18,7 @@ import regex
 from numpy.typing import NDArray
 
 from .cutting import Cutter
+from .lacking_byte import LackingByte
 from .normalization import FORMS
 from .normalizer import Chain
 from .special_search import find_breaks
@@ -133,11 +134,11 @@ class Preparation:
         return not self.lacking or text.isascii() or len(text.translate(None, self.lacking)) == len(text)
 
     def _check(self, stretch: bytes, place: int) -> None:
-        """Raise ValueError for a byte that the vocabulary lacks."""
+        """Raise LackingByte for a byte that the vocabulary lacks."""
         if self.has_all(stretch):
             return
         at = next(at for at, byte in enumerate(stretch) if byte in self.lacking)
-        raise ValueError(
+        raise LackingByte(
             f"byte {place + at:,} of the text is 0x{stretch[at]:02x}, which is invalid UTF-8, and this tokenizer's "
             "vocabulary has no token for it; decode the text with errors='replace' first"
         )
