@@ -319,6 +319,11 @@ def test_the_command_writes_the_same_page(small, tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "r.html: 400 tokens on a.txt\n"
+    several = [option for number in range(6) for option in ("--on", f"{number}.txt")]
+    for name in several[1::2]:
+        (tmp_path / name).write_text("the cat")
+    done = subprocess.run([*command[:5], *several, "-o", "s.html"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "s.html: 400 tokens on 0.txt, 1.txt, 2.txt, 3.txt, 4.txt, ...\n"
     small.report(tmp_path / "mine.html", tmp_path / "a.txt", name="tok")
     assert (tmp_path / "r.html").read_bytes() == (tmp_path / "mine.html").read_bytes()
     done = subprocess.run([*command[:-1], "r.txt"], cwd=tmp_path, capture_output=True, text=True)

@@ -14,6 +14,7 @@ from ..evaluation import evaluate
 from ..inspection import Comparison
 from ..inspection import compare as compare_tokenizers
 from ..sources.named_texts import check_distinct, short_names
+from ..system.excerpt import first_few
 from ..system.paths import Path
 from ..tokenizer import Tokenizer
 from ..vocabulary.report_data import ReportFigures, Row, TokenFigures, TokenUse
@@ -144,7 +145,7 @@ def report(
         on = dict(zip(names, paths, strict=True))
         figures = reported.report(target, on, name=shown_path(tokenizer), **options)
     data = {"tokenizer": tokenizer, "n_vocab": len(reported), **_report_as_data(figures)} if as_json else {}
-    print_figures(data, [f"{shown_path(target or '')}: {len(reported):,} tokens on {', '.join(on)}"], as_json)
+    print_figures(data, [f"{shown_path(target or '')}: {len(reported):,} tokens on {first_few(names, show=str)}"], as_json)
 
 
 def _report_as_data(figures: ReportFigures) -> dict[str, Any]:
