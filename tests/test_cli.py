@@ -975,6 +975,13 @@ def test_tokens_are_shown_readably(token, shown):
     assert shown_token(token) == shown
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+def test_a_pipe_to_compare_on_is_told_by_the_name_of_the_option(run, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    done = run("compare", "tok", "other", "--on", tmp_path / "pipe")
+    assert_one_line_error(done, 2, f"error: --on is read several times, and '{tmp_path / 'pipe'}' is a pipe or the like")
+
+
 def test_columns_line_up_where_characters_are_wide(run, tmp_path):
     """Two columns of a terminal for a Chinese character, none for an accent by itself."""
     assert tables.table([("中文", "a"), ("e\u0301", "bb"), ("xyz", "c")], left=[0]) == [

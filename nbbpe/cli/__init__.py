@@ -104,6 +104,7 @@ _OPTIONS = {
     "pattern= is": "--pattern is",
     "(workers= or num_threads=)": "(--workers)",
     "weights has": "--weight has",
+    "on is read several times": "--on is read several times",
     "forbidden has": "--forbid has",
     "field='": "--field '",
     "encode the text with Tokenizer.encode_file, or pass dtype (np.uint16 for a": "pass --dtype (uint16 for a",
