@@ -66,8 +66,8 @@ def evaluate(
     on : the texts: a path, a list of paths, or a dict from names to sources, each a path, a list of paths or Arrow data
     progress, field, on_error : as in `nbbpe.train`
 
-    Raises TypeError for an iterator and ValueError for a pipe, as each text is read several times; ValueError for a path
-    that is given twice.
+    Raises TypeError for an iterator and ValueError for a pipe or a stream of Arrow data, as each text is read several
+    times; ValueError for a path that is given twice.
 
     >>> import nbbpe.evaluation
     >>> tok = nbbpe.train("corpus.txt", 264)
@@ -103,6 +103,11 @@ def evaluate(
                     counts[of_text, of_tokenizer] = _token_counts(tokenizer, inputs, progress, on_error)
                 except LackingByte as error:
                     raise LackingByte(f"the tokenizer {of_tokenizer!r} on {of_text!r}: {error}") from None
+                if sizes[of_text][2] and not counts[of_text, of_tokenizer][0]:  # words, and no token
+                    raise ValueError(
+                        f"on: {of_text!r} is read several times, and was empty after the first: give a path, or Arrow data "
+                        "that can be read again, such as a table"
+                    )
     first = next(iter(sources))
     return [
         _evaluation(of_tokenizer, of_text, sizes[of_text], counts[of_text, of_tokenizer], counts[first, of_tokenizer][0])

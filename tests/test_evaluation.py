@@ -112,6 +112,20 @@ def test_a_table_is_read_for_each_tokenizer(small, other):
     assert [row.n_words for row in rows] == [4, 4]
 
 
+def test_arrow_data_that_can_be_read_once_is_an_error(small):
+    arrow = pytest.importorskip("pyarrow")
+
+    class Stream:
+        def __init__(self) -> None:
+            self.reader = arrow.table({"text": ["the cat"]}).to_reader()
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return self.reader.__arrow_c_stream__(requested_schema)
+
+    with pytest.raises(ValueError, match="'x' is read several times, and was empty after the first"):
+        evaluate({"small": small}, {"x": Stream()})
+
+
 def test_what_is_odd_about_a_text_is_told_once(small, other, tmp_path):
     (tmp_path / "a.csv").write_text("the cat")
     (tmp_path / "b.jsonl").write_text('{"text": null}\n')
