@@ -287,8 +287,8 @@ class TokenizerVocabulary:
 
         For each text and each script: compression at every size of the vocabulary (the first merges of this one), tokens
         per word, and the gain of twice the vocabulary. Of the tokens: the longest, those that begin or end inside a
-        character, those that are never used alone, those that no text uses, near duplicates, unreachable ones. The distinct
-        words of all texts are held in memory.
+        character, those that are never used alone, those that no text uses, near duplicates, unreachable ones. Memory
+        holds the distinct words of all texts, and for each text a number for each token.
 
         Raises TypeError or ValueError for an `on` that names no text, or a path twice, ValueError for a vocabulary whose
         ids leave gaps much larger than itself, OSError for a file that cannot be read or written.

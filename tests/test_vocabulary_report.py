@@ -192,6 +192,17 @@ def test_a_vocabulary_that_merges_by_rank_has_a_curve_too(tmp_path):
     assert found.tokens.longest[0].n_made is None
 
 
+def test_curves_are_the_same_for_any_number_of_columns_at_once(small, monkeypatch):
+    """Which bounds memory where there are many texts."""
+    named = {str(number): [texts.SAMPLE[number * 20 :]] for number in range(5)}
+    found = figures_of(small, named)
+    for n in 1, 2, 3:
+        monkeypatch.setattr(report_figures_module, "_COLUMNS_AT_ONCE", n)
+        again = figures_of(small, named)
+        assert (again.texts, again.scripts, again.total) == (found.texts, found.scripts, found.total)
+        assert vars(again.tokens) == vars(found.tokens)
+
+
 def test_both_ways_to_a_curve_agree(small, monkeypatch):
     named = {"a": [texts.SAMPLE], "b": ["the cat"]}
     found = figures_of(small, named)

@@ -31,6 +31,7 @@ from .report_data import ReportFigures, Row, TokenFigures, TokenUse
 
 _MOST_POINTS, _POINTS_BY_TRUNCATION = 80, 12  # of a curve
 _MOST_SCRIPTS = 14
+_COLUMNS_AT_ONCE = 64  # whose merges are counted: four arrays of the vocabulary's size for each of them are in memory
 _OTHERS = "other scripts"
 
 
@@ -117,11 +118,8 @@ def report_figures(
     counts[-1] = counts[: len(counted)].sum(axis=0)
     sums[-1] = sums[: len(counted)].sum(axis=0)
     # Where a pretoken that is a token is that token, a smaller vocabulary differs by more than its last merges.
-    applied = None if model.whole else merge_counts(model, counts.T[model.packed.ids])
-    if applied is None:
-        sizes, n_tokens = _tokens_by_truncation(model, columns)
-    else:
-        sizes, n_tokens = _tokens_by_size(model, applied, sums[:, 0])
+    by_merges = None if model.whole else _tokens_by_merges(model, counts, sums[:, 0])
+    sizes, n_tokens, applied = by_merges or (*_tokens_by_truncation(model, columns), None)
     curves = [[_per(row[0], n) for n in column] for row, column in zip(sums, n_tokens.T.tolist(), strict=True)]
     n_doubled, doubled = _doubled(model, columns)
     rows = [
@@ -134,7 +132,7 @@ def report_figures(
         total=rows[-1],
         vocab_sizes=sizes,
         doubled_vocab_size=n_doubled,
-        tokens=_tokens(model, counts[-1], None if applied is None else applied[:, -1]),
+        tokens=_tokens(model, counts[-1], applied),
     )
 
 
@@ -158,14 +156,28 @@ def _chosen_sizes(model: Model, least: int, n_points: int) -> list[int]:
     return sorted({min(max(size, least), most) for size in wanted})
 
 
-def _tokens_by_size(
-    model: Model, applied: NDArray[np.int64], n_bytes: NDArray[np.int64]
-) -> tuple[list[int], NDArray[np.int64]]:
-    """Sizes of the vocabulary, and the tokens of each column at each, from how often each merge was applied."""
-    n_other = len(model.vocab) - len(applied)
-    sizes = _chosen_sizes(model, n_other, _MOST_POINTS)
-    saved = np.concatenate([np.zeros((1, len(n_bytes)), dtype=np.int64), np.cumsum(applied, axis=0)])
-    return sizes, n_bytes - saved[np.array(sizes) - n_other]
+def _tokens_by_merges(
+    model: Model, counts: NDArray[np.int64], n_bytes: NDArray[np.int64]
+) -> tuple[list[int], NDArray[np.int64], NDArray[np.int64]] | None:
+    """Sizes of the vocabulary, the tokens of each column at each, and how often the last column applies each merge.
+
+    counts : int64[n_columns, n_ids], how often each column has each token
+
+    None where that does not tell how often each merge was applied: see merge_counts.
+    """
+    n_tokens = []
+    for first in range(0, len(counts), _COLUMNS_AT_ONCE):
+        block = slice(first, first + _COLUMNS_AT_ONCE)
+        applied = merge_counts(model, counts[block].T[model.packed.ids])
+        if applied is None:
+            return None
+        n_other = len(model.vocab) - len(applied)
+        sizes = _chosen_sizes(model, n_other, _MOST_POINTS)
+        of_last = applied[:, -1].copy()
+        saved = np.cumsum(applied, axis=0, out=applied)
+        last_merges = np.array(sizes[1:], dtype=np.int64) - n_other - 1  # the first size is that without any merge
+        n_tokens.append(np.concatenate([n_bytes[block][None], n_bytes[block] - saved[last_merges]]))
+    return sizes, np.concatenate(n_tokens, axis=1), of_last
 
 
 def _tokens_by_truncation(model: Model, columns: _Columns) -> tuple[list[int], NDArray[np.int64]]:
