@@ -192,6 +192,27 @@ def test_a_vocabulary_that_merges_by_rank_has_a_curve_too(tmp_path):
     assert found.tokens.longest[0].n_made is None
 
 
+def test_what_is_not_known_of_tokens_that_are_made_is_not_told(small, tmp_path):
+    """Which tokens are made on the way to longer ones, where a pretoken that is a token is that token."""
+    small.to_hf(tmp_path / "tokenizer.json")
+    described = json.loads((tmp_path / "tokenizer.json").read_text())
+    described["model"] |= {"ignore_merges": True, "vocab": described["model"]["vocab"] | {"xyz": len(small)}}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(described))
+    (tmp_path / "a.txt").write_text("the cat")
+    whole = nbbpe.load(tmp_path / "tokenizer.json")
+    for tok, knows in (small, True), (whole, False):
+        found = tok.report(tmp_path / "r.html", tmp_path / "a.txt").tokens
+        assert (found.knows_made, bool(found.intermediate)) == (knows, knows)
+        page = (tmp_path / "r.html").read_text()
+        assert ("more are neither used nor made" in page) == knows
+        assert (") only as parts of longer ones; " in page) == knows
+        assert ("is not known for merges of this kind" in page) != knows
+    command = [sys.executable, "-m", "nbbpe", "report", "tokenizer.json", "--on", "a.txt", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    tokens = json.loads(done.stdout)["tokens"]
+    assert (tokens["n_intermediate"], tokens["n_unseen"]) == (None, len(found.unseen))
+
+
 def test_curves_are_the_same_for_any_number_of_columns_at_once(small, monkeypatch):
     """Which bounds memory where there are many texts."""
     named = {str(number): [texts.SAMPLE[number * 20 :]] for number in range(5)}

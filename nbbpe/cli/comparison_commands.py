@@ -168,7 +168,9 @@ def _tokens_as_data(figures: TokenFigures) -> dict[str, Any]:
     """How many tokens there are of each kind, and the first of them."""
     numbers = {name: value for name, value in vars(figures).items() if isinstance(value, int)}
     kinds = {name: value for name, value in vars(figures).items() if isinstance(value, list)}
-    sizes = {f"n_{name}": len(uses) for name, uses in kinds.items() if name != "longest"}
+    sizes: dict[str, int | None] = {f"n_{name}": len(uses) for name, uses in kinds.items() if name != "longest"}
+    if not figures.knows_made:
+        sizes["n_intermediate"] = None
     return {**numbers, **sizes, **{name: _uses_as_data(uses[:_MOST_LISTED]) for name, uses in kinds.items()}}
 
 

@@ -113,12 +113,16 @@ def _summary(figures: ReportFigures) -> list[str]:
     total, tokens = figures.total, figures.tokens
     n = tokens.n_ordinary
     n_used = n - len(tokens.intermediate) - len(tokens.unseen)
+    and_parts = (
+        f", and {len(tokens.intermediate):,} ({percent(len(tokens.intermediate), n)}) only as parts of longer ones"
+        if tokens.knows_made
+        else ", or only as parts of longer ones"
+    )
     points = [
         f"A token holds {_ratio(total.bytes_per_token)} bytes of these texts, and a word with a letter takes "
         f"{_ratio(total.tokens_per_word)} tokens.",
-        f"{len(tokens.unseen):,} tokens of several bytes ({percent(len(tokens.unseen), n)}) are never used, and "
-        f"{len(tokens.intermediate):,} ({percent(len(tokens.intermediate), n)}) only as parts of longer ones; {n_used:,} "
-        "are bytes, or used.",
+        f"{len(tokens.unseen):,} tokens of several bytes ({percent(len(tokens.unseen), n)}) are never used{and_parts}; "
+        f"{n_used:,} are bytes, or used.",
         f"{len(tokens.partial_utf8):,} tokens ({percent(len(tokens.partial_utf8), n)}) begin or end inside a character.",
     ]
     if total.bytes_per_token_doubled:
@@ -250,6 +254,13 @@ def _broken(figures: ReportFigures) -> list[str]:
 
 
 def _idle(figures: ReportFigures) -> list[str]:
+    if not figures.tokens.knows_made:
+        return [
+            "<h2>Tokens that are never used alone</h2>",
+            f"<p>{len(figures.tokens.unseen):,} tokens are in none of these texts by themselves. Which of them are made on "
+            "the way to longer ones is not known for merges of this kind. The first of them are:</p>",
+            *_token_table(figures.tokens.unseen),
+        ]
     return [
         "<h2>Tokens that are never used alone</h2>",
         f"<p>{len(figures.tokens.intermediate):,} tokens are in none of these texts by themselves: they are made only on "

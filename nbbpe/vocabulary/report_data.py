@@ -62,8 +62,10 @@ class TokenFigures:
 
     longest         : all of them, the longest first
     partial_utf8    : those that begin or end inside a character, the most frequent first
-    intermediate    : those that no text has by themselves, and that longer ones are made of, the most made first
-    unseen          : those that no text has, and that no token of the texts is made of, by id
+    intermediate    : those that no text has by themselves, and that longer ones are made of, the most made first; empty
+        where `knows_made` is False
+    unseen          : those that no text has, and that no token of the texts is made of, by id; all that no text has where
+        `knows_made` is False
     unreachable     : tokens that merging never gives
     near_duplicates : groups of tokens that differ by case, or by a space in front
     n_by_space, n_by_case : how many tokens have a twin that differs by a space in front, by case
@@ -79,6 +81,11 @@ class TokenFigures:
     n_by_space: int
     n_by_case: int
     n_ordinary: int
+
+    @property
+    def knows_made(self) -> bool:
+        """Whether n_made is known: it is not if a merge makes no new token, or a pretoken that is a token is not merged."""
+        return not any(each.n_made is None for each in self.longest)
 
     def __repr__(self) -> str:  # the lists have up to as many entries as the vocabulary
         numbers = {name: value if isinstance(value, int) else len(value) for name, value in vars(self).items()}
