@@ -279,6 +279,14 @@ def test_the_page_is_whole_escaped_and_loads_nothing(tmp_path, quiet):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html"]
 
 
+def test_a_page_has_no_ratio_of_an_empty_text(small, tmp_path):
+    small.report(tmp_path / "r.html", {"full": iter(["the cat"]), "empty": iter([])})
+    page = (tmp_path / "r.html").read_text()
+    of_empty = [re.findall("<td>([^<]*)</td>", row) for row in re.findall("<tr>.*?</tr>", page) if "<td>empty</td>" in row]
+    assert len(of_empty) == 2
+    assert [set(cells[1:]) - {"0", "0.0 %"} for cells in of_empty] == [{"-"}, {"-"}]
+
+
 def test_charts_are_xml_and_draw_every_point():
     chart = line_chart("a < b", "y & z", [Series("<b>", [256, 512, 1000], [1.0, 2.0, 4.25]), Series("none", [], [])])
     root = ElementTree.fromstring(chart)

@@ -207,9 +207,9 @@ def _doubling(model: Model, figures: ReportFigures) -> list[str]:
     rows = []
     for row in [*figures.texts, figures.total]:
         now = row.n_bytes / row.n_tokens if row.n_tokens else 0.0
-        cells = [f"{row.bytes_per_token_by_size[place]:.3f}" for place in places]
+        cells = [_ratio(row.bytes_per_token_by_size[place] or None) for place in places]
         gain = f"{100 * (1 - now / row.bytes_per_token_doubled):.1f} %" if row.bytes_per_token_doubled else "-"
-        rows.append([escape(printable(row.name)), *cells, f"{row.bytes_per_token_doubled:.3f}", gain])
+        rows.append([escape(printable(row.name)), *cells, _ratio(row.bytes_per_token_doubled or None), gain])
     all_found = figures.doubled_vocab_size == 2 * len(model.vocab)
     note = "" if all_found else " The texts have pairs that occur twice for only so many tokens."
     return [

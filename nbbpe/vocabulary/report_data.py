@@ -13,7 +13,8 @@ class Row(NamedTuple):
     name : of the text or the script
     n_bytes, n_characters, n_tokens : of the words; special tokens are skipped
     n_words, n_tokens_of_words : pretokens that have a letter, and their tokens
-    bytes_per_token_by_size : bytes per token with the first merges only, at each of ReportFigures.vocab_sizes
+    bytes_per_token_by_size : bytes per token with the first merges only, at each of ReportFigures.vocab_sizes; 0 without
+        tokens
     bytes_per_token_doubled : bytes per token with twice the vocabulary, its new tokens learned from all these texts; 0
         without tokens
     """
