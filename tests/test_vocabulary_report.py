@@ -279,6 +279,19 @@ def test_the_page_is_whole_escaped_and_loads_nothing(tmp_path, quiet):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html"]
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("a" * 22, "a" * 22),
+        ("x" + "a" * 22, "…" + "a" * 21),
+        ("中文" * 5 + "文", "中文" * 5 + "文"),  # as wide as 22 letters
+        ("中" + "文" * 11, "…" + "文" * 10),
+    ],
+)
+def test_names_in_a_legend_are_cut_to_its_width(name, shown):
+    assert f">{shown}</text>" in line_chart("title", "y", [Series(name, [1, 2], [1.0, 2.0])])
+
+
 def test_a_page_has_no_ratio_of_an_empty_text(small, tmp_path):
     small.report(tmp_path / "r.html", {"full": iter(["the cat"]), "empty": iter([])})
     page = (tmp_path / "r.html").read_text()

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
+from ..system.excerpt import columns, shortened
+
 _WIDTH, _HEIGHT = 720, 330
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 190, 14, 44
 # Colours of Okabe and Ito, which colour-blind people can distinguish, too; after them the same with dashes.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 _DASHES = ("", "6 3", "2 3")
 _LINE_OF_LEGEND = 17
+_NAME = 22  # columns of a name in the legend
 _STEPS = (1, 2, 2.5, 5, 10)
 _X_LABEL = "tokens in the vocabulary"
 
@@ -92,4 +95,5 @@ def _short(number: int) -> str:
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= 22 else f"…{name[-21:]}"
+    """The end of a name, where that tells names apart, as wide as the legend."""
+    return name if columns(name) <= _NAME else shortened(name[::-1], _NAME)[::-1]
