@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 
-import naive
 import pytest
 import texts
 from hypothesis import given
 from hypothesis import settings as with_settings
 from hypothesis import strategies as st
+from vocabularies import tokenizer_json
 
 import nbbpe
 from nbbpe import inspection
@@ -156,13 +155,7 @@ def test_invalid_arguments_are_errors(small, tmp_path):
 
 
 def test_a_byte_that_a_vocabulary_lacks_is_told_with_tokenizer_and_file(small, tmp_path):
-    alphabet = [chr(code) for code in naive.HF_VISIBLE] + [chr(256 + i) for i in range(256 - len(naive.HF_VISIBLE))]
-    kept = [letter for letter, byte in zip(alphabet, naive.HF_BYTES, strict=True) if byte != 0xFF]
-    step = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True, "trim_offsets": True}
-    model = {"type": "BPE", "vocab": {letter: i for i, letter in enumerate(kept)}, "merges": []}
-    path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps({"normalizer": None, "pre_tokenizer": step, "decoder": step, "model": model}))
-    lacking = nbbpe.load(path)
+    lacking = tokenizer_json(tmp_path, lacking={0xFF})
     (tmp_path / "a.txt").write_text("the cat")
     (tmp_path / "b.txt").write_bytes(b"cat \xff")
     on = {"two files": [tmp_path / "a.txt", tmp_path / "b.txt"]}

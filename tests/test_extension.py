@@ -17,7 +17,7 @@ from effort import mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
 from training_structures import check_structures
-from vocabularies import BYTES, saved_as_ranks
+from vocabularies import BYTES, saved_as_ranks, tokenizer_json
 
 import nbbpe
 from nbbpe.counting.word_counts import words_from_dict
@@ -453,21 +453,6 @@ def test_the_twin_goes_on_from_a_start():
     words = Counter({b"abab": 2, b"cab": 1})
     whole, _ = naive.train(words, 259)
     assert whole[:1] + naive.train(words, 259, start=whole[:1])[0] == whole
-
-
-def tokenizer_json(tmp_path, lacking=(), normalizer=None, add_prefix_space=False) -> nbbpe.Tokenizer:
-    """A tokenizer of single bytes, but for some that it lacks."""
-    alphabet = [chr(code) for code in naive.HF_VISIBLE] + [chr(256 + i) for i in range(256 - len(naive.HF_VISIBLE))]
-    kept = [letter for letter, byte in zip(alphabet, naive.HF_BYTES, strict=True) if byte not in lacking]
-    step = {"type": "ByteLevel", "add_prefix_space": add_prefix_space, "use_regex": True, "trim_offsets": True}
-    described = {
-        "normalizer": normalizer,
-        "pre_tokenizer": step,
-        "decoder": step,
-        "model": {"type": "BPE", "vocab": {letter: i for i, letter in enumerate(kept)}, "merges": []},
-    }
-    (tmp_path / "tokenizer.json").write_text(json.dumps(described))
-    return nbbpe.load(tmp_path / "tokenizer.json")
 
 
 def test_what_has_a_byte_that_the_vocabulary_lacks_is_refused(tmp_path):

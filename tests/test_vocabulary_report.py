@@ -15,7 +15,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import BYTES, saved_as_ranks
+from vocabularies import BYTES, saved_as_ranks, tokenizer_json
 
 import nbbpe
 from nbbpe.evaluation import evaluate
@@ -360,6 +360,9 @@ def test_invalid_texts_are_errors(small, tmp_path):
     (tmp_path / "folder.html").mkdir()
     with pytest.raises(IsADirectoryError):
         small.report(tmp_path / "folder.html", [tmp_path / "empty.txt"])
+    (tmp_path / "b.txt").write_bytes(b"cat \xff")
+    with pytest.raises(ValueError, match=r"^the text 'b': byte 4 of the text is 0xff"):
+        tokenizer_json(tmp_path, lacking={0xFF}).report(None, {"a": iter(["cat"]), "b": tmp_path / "b.txt"})
     with pytest.raises(TypeError, match="name must be a str, what the page calls the tokenizer, not 3"):
         small.report(tmp_path / "r.html", {"a": iter(["the cat"])}, name=3)
     assert not (tmp_path / "r.html").exists()

@@ -1,8 +1,9 @@
-"""Vocabularies: those of the bytes alone, of merges and of ranks; rules for tokens, and the ids of textbook BPE."""
+"""Vocabularies: of the bytes alone, of merges and of ranks, in a tokenizer.json; rules for tokens; textbook BPE's ids."""
 
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterable, Mapping
 
 import naive
@@ -49,6 +50,21 @@ def saved_as_ranks(tokens: list[bytes], tmp_path, special=()) -> nbbpe.Tokenizer
     path = tmp_path / "ranks.tiktoken"
     path.write_bytes(rank_lines(ranks_of([*BYTES.values(), *tokens])))
     return nbbpe.Tokenizer.from_tiktoken(path, "gpt2", special)
+
+
+def tokenizer_json(tmp_path, lacking=(), normalizer=None, add_prefix_space=False) -> nbbpe.Tokenizer:
+    """A tokenizer of single bytes, but for some that it lacks."""
+    alphabet = [chr(code) for code in naive.HF_VISIBLE] + [chr(256 + i) for i in range(256 - len(naive.HF_VISIBLE))]
+    kept = [letter for letter, byte in zip(alphabet, naive.HF_BYTES, strict=True) if byte not in lacking]
+    step = {"type": "ByteLevel", "add_prefix_space": add_prefix_space, "use_regex": True, "trim_offsets": True}
+    described = {
+        "normalizer": normalizer,
+        "pre_tokenizer": step,
+        "decoder": step,
+        "model": {"type": "BPE", "vocab": {letter: i for i, letter in enumerate(kept)}, "merges": []},
+    }
+    (tmp_path / "tokenizer.json").write_text(json.dumps(described))
+    return nbbpe.load(tmp_path / "tokenizer.json")
 
 
 def textbook_ids(tokenizer: nbbpe.Tokenizer, data: bytes, specials: list[str] | None = None) -> list[int]:

@@ -20,6 +20,7 @@ from ..encoding.pretoken_ids import pretoken_ids
 from ..model.model import Model
 from ..sources import Input, warn_of_skipped
 from ..system.excerpt import first_few
+from ..text.lacking_byte import LackingByte
 from ..text.scripts import WITHOUT_LETTERS, script_of
 from ..text.utf8 import is_utf8, to_text
 from ..training.learning_options import LearningOptions
@@ -85,7 +86,10 @@ def report_figures(
     counted = {}
     for name, inputs in texts.items():
         gathering = Gathering(Limit())
-        gather_source(gathering, model, inputs, n_workers, report, on_error)
+        try:
+            gather_source(gathering, model, inputs, n_workers, report, on_error)
+        except LackingByte as error:
+            raise LackingByte(f"the text {name!r}: {error}") from None
         warn_of_skipped(gathering.skipped)
         counted[name] = _count(gathering.finish().in_memory(), table, labels)
     if not any(len(each.words.counts) for each in counted.values()):
