@@ -97,6 +97,15 @@ FOLDERS = {
     "other names of tokens": {
         "tokenizer_config.json": {"image_token": END, "video_token": "<a>", "extra_special_tokens": ["<a>"]},
     },
+    "other names of plain tokens": {
+        "tokenizer_config.json": {"image_token": "<c>", "model_specific_special_tokens": {"boi": "<a>"}},
+        "added_tokens.json": {"<a>": 268},
+    },
+    "names of their own for plain tokens": {
+        "tokenizer_config.json": {"model_specific_special_tokens": {"boi": "<a>"}},
+        "added_tokens.json": {"<a>": 268},
+    },
+    "another name of a plain token in an older file": {"special_tokens_map.json": {"image_token": "<c>"}},
     "a role that model.vocab has": {"tokenizer_config.json": {"bos_token": "<z>", "pad_token": "[PAD]"}},
     "what changes no ids": {
         "tokenizer_config.json": {
@@ -167,6 +176,15 @@ def test_a_role_gets_the_next_id(document, tmp_path):
     ("files", "message"),
     [
         ({"tokenizer_config.json": {"image_token": "<a>"}}, "_config.json: image_token is '<a>', which is no token elsewh"),
+        (
+            {"tokenizer_config.json": {"image_token": {"__type": "AddedToken", **described("<a>")}}},
+            "_config.json: image_token is '<a>', which is no token elsewhere",
+        ),
+        (
+            {"tokenizer_config.json": {"model_specific_special_tokens": {"boi": "<a>"}}},
+            "_config.json: boi is '<a>', which is no token elsewhere",
+        ),
+        ({"special_tokens_map.json": {"image_token": "<a>"}}, "_map.json: image_token is '<a>', which is no token elsewh"),
         ({"tokenizer_config.json": {"add_prefix_space": True}}, "_config.json: add_prefix_space is True, and in tokenizer"),
         (
             {"tokenizer_config.json": {"fast_tokenizer_files": ["tokenizer.4.0.json"]}},

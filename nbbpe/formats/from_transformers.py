@@ -41,6 +41,7 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
     with naming(os.path.join(folder, CONFIG)):
         named = list(_named(config))
         listed = _by_id(config["added_tokens_decoder"]) if is_listed else {}
+    roles: dict[str, Any] = {}
     if not is_listed:
         roles = _read(folder, MAP)
         with naming(os.path.join(folder, MAP)):
@@ -60,15 +61,18 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
             added[text] = added[text] | {"special": has_role or added[text]["special"]}
         elif text not in known:
             added[text] = token | {"special": True}
+    for name, entries in ((CONFIG, config), (MAP, roles)):
+        with naming(os.path.join(folder, name)):
+            for key, text in _otherwise_named(entries).items():
+                if text in added:
+                    added[text] = added[text] | {"special": True}
+                elif text not in known:
+                    raise ValueError(
+                        f"{key} is {shown(text)}, which is no token elsewhere in the folder, and versions of transformers "
+                        "differ in whether it becomes one. Remove it, or give the path of tokenizer.json"
+                    )
     for text in added.keys() & known.keys():  # what was special once is skipped by decoding
         added[text] = added[text] | {"special": known[text]["special"] or added[text]["special"]}
-    every = {*known, *added}
-    for key, value in config.items():
-        if key.endswith("_token") and key not in ROLES and isinstance(value, str) and value not in every:
-            raise ValueError(
-                f"{os.path.join(folder, CONFIG)}: {key} is {shown(value)}, which is no token elsewhere in the folder, and "
-                "versions of transformers differ in whether it becomes one. Remove it, or give the path of tokenizer.json"
-            )
     return [token for text, token in added.items() if text and token != known.get(text)]
 
 
@@ -131,6 +135,20 @@ def _named(config: Mapping[str, Any]) -> Iterator[tuple[bool, dict[str, Any]]]:
     for has_role, value in [*((True, value) for value in roles.values()), *((False, value) for value in others)]:
         if value is not None:
             yield has_role, _token({"content": value} if isinstance(value, str) else value, True)
+
+
+def _otherwise_named(entries: Mapping[str, Any]) -> dict[str, str]:
+    """The tokens that a file gives other names than those of roles, such as image_token, which only some versions know."""
+    names = {key: value for key, value in entries.items() if key.endswith("_token") and key not in ROLES}
+    found = _texts(names)
+    others = entries.get("model_specific_special_tokens")  # which transformers replaces by the others, if there are any
+    return found or (_texts(others) if isinstance(others, dict) else {})
+
+
+def _texts(tokens: Mapping[str, Any]) -> dict[str, str]:
+    """The content of what is a token among some entries."""
+    texts = {key: value.get("content") if isinstance(value, dict) else value for key, value in tokens.items()}
+    return {key: text for key, text in texts.items() if isinstance(text, str)}
 
 
 def _token(entry: object, is_special: bool) -> dict[str, Any]:
