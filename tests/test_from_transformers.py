@@ -24,6 +24,7 @@ def described(content: str, **flags: bool) -> dict[str, Any]:
 
 
 LISTED = {"270": described("<b>"), "268": described("<a>", special=False), "265": described(END, lstrip=True)}
+LSTRIP = {"__type": "AddedToken", **described("<a>", lstrip=True)}
 PLAIN = described(END, special=False)
 PADDING = {"strategy": "BatchLongest", "direction": "Right", "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"}
 ALONE = {END: 265, "<c>": 267}  # of the tokenizer.json
@@ -96,6 +97,10 @@ FOLDERS = {
     "a list that is empty": {"tokenizer_config.json": {"additional_special_tokens": ["<a>"], "extra_special_tokens": []}},
     "other names of tokens": {
         "tokenizer_config.json": {"image_token": END, "video_token": "<a>", "extra_special_tokens": ["<a>"]},
+    },
+    "roles that agree, and roles of tokens that are known": {
+        "tokenizer_config.json": {"bos_token": LSTRIP, "eos_token": {**LSTRIP, "special": False}, "pad_token": END},
+        "special_tokens_map.json": {"cls_token": described(END, lstrip=True), "sep_token": "<b>", "unk_token": "<b>"},
     },
     "other names of plain tokens": {
         "tokenizer_config.json": {"image_token": "<c>", "model_specific_special_tokens": {"boi": "<a>"}},
@@ -185,6 +190,14 @@ def test_a_role_gets_the_next_id(document, tmp_path):
             "_config.json: boi is '<a>', which is no token elsewhere",
         ),
         ({"special_tokens_map.json": {"image_token": "<a>"}}, "_map.json: image_token is '<a>', which is no token elsewh"),
+        (
+            {"tokenizer_config.json": {"bos_token": "<a>"}, "special_tokens_map.json": {"eos_token": LSTRIP}},
+            "tokenizer_config.json or special_tokens_map.json names '<a>' twice, once with lstrip and once without",
+        ),
+        (
+            {"tokenizer_config.json": {"added_tokens_decoder": {}, "pad_token": LSTRIP, "extra_special_tokens": ["<a>"]}},
+            "tokenizer_config.json or special_tokens_map.json names '<a>' twice, once with lstrip and once without",
+        ),
         ({"tokenizer_config.json": {"add_prefix_space": True}}, "_config.json: add_prefix_space is True, and in tokenizer"),
         (
             {"tokenizer_config.json": {"fast_tokenizer_files": ["tokenizer.4.0.json"]}},

@@ -55,6 +55,7 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
         listed |= {token["id"]: known[token["content"]] for token in own}
         _check_emptied(folder, config, [token["content"] for role, token in named if not role], known)
     added = {token["content"]: token for _, token in sorted(listed.items())}
+    _check_rules(folder, [token for _, token in named if token["content"] not in known and token["content"] not in added])
     for has_role, token in named:
         text = token["content"]
         if text in added:
@@ -89,6 +90,23 @@ def _check_emptied(folder: str, config: Mapping[str, Any], others: list[str], kn
             f"versions of transformers differ in whether it is a special token. Remove {emptied[0]} there, or give the "
             "path of tokenizer.json"
         )
+
+
+def _check_rules(folder: str, alone: list[dict[str, Any]]) -> None:
+    """Raise ValueError if a token that only roles name is named twice, with other flags.
+
+    transformers 4 takes the flags that come first, and 5 those that come last.
+    """
+    first: dict[str, dict[str, Any]] = {}
+    for token in alone:
+        text = token["content"]
+        for flag in TOKEN_FLAGS:
+            if first.setdefault(text, token)[flag] != token[flag]:
+                raise ValueError(
+                    f"{folder}: {CONFIG} or {MAP} names {shown(text)} twice, once with {flag} and once without, and "
+                    "versions of transformers differ in which of them counts. Make the two alike, or give the path of "
+                    "tokenizer.json"
+                )
 
 
 def _check_prefix_space(folder: str, config: Mapping[str, Any], pre_tokenizer: object) -> None:
