@@ -310,6 +310,10 @@ def test_nothing_is_saved_where_a_folder_or_a_pipe_is_in_the_place_of_a_file(tok
         ("special_tokens_map.json", {"additional_special_tokens": ["<c>"]}, "the special token '<c>'"),
         ("tokenizer_config.json", {"extra_special_tokens": ["<d>"]}, "the special token '<d>'"),
         ("tokenizer_config.json", {"extra_special_tokens": {"image_token": "<e>"}}, "the special token '<e>'"),
+        ("tokenizer_config.json", {"image_token": "<f>"}, "the special token '<f>'"),
+        ("tokenizer_config.json", {"model_specific_special_tokens": {"boi": "<g>"}}, "the special token '<g>'"),
+        ("special_tokens_map.json", {"eos_token": {"content": texts.SPECIAL, "lstrip": True}}, "lstrip of the special"),
+        ("tokenizer_config.json", {"added_tokens_decoder": {"9": {"content": texts.SPECIAL, "rstrip": True}}}, "rstrip of"),
     ],
 )
 def test_gpt2s_files_that_are_not_all_of_a_tokenizer_are_refused(tokenizer, tmp_path, name, content, part):
@@ -333,13 +337,39 @@ def test_gpt2s_files_without_the_special_token_that_stands_beside_them_are_refus
         nbbpe.load(tmp_path)
 
 
+def test_gpt2s_files_without_the_special_token_of_their_class_are_refused(tmp_path):
+    """transformers gives it the next id, unless the config says that all of its roles have other tokens, or none."""
+    nbbpe.train(documents=["the cat"], vocab_size=258).save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    config = {"tokenizer_class": "GPT2Tokenizer", "bos_token": None, "eos_token": None}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    with pytest.raises(
+        ValueError, match=r"a GPT2Tokenizer, which has the special token '<\|endoftext\|>', and vocab.json la"
+    ):
+        nbbpe.load(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config | {"unk_token": None}))
+    assert nbbpe.load(tmp_path).special_tokens == {}
+
+
+@pytest.mark.parametrize("name", ["tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"])
+@pytest.mark.parametrize("content", ["[]", '{"pad_token": ', '\ufeff{"tokenizer_class": "RobertaTokenizer"}'])
+def test_a_broken_file_beside_gpt2s_files_is_named(tokenizer, tmp_path, name, content):
+    """As transformers, which reads it, gives an error."""
+    pair = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    tokenizer.save_gpt2(*pair)
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=f"{name}(: must be an object|, line 1: not valid JSON)"):
+        nbbpe.load(tmp_path)
+    assert nbbpe.load(pair) == tokenizer
+
+
 def test_gpt2s_files_with_what_transformers_writes_beside_them_are_read(tokenizer, tmp_path):
     tokenizer.save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
-    roles = {"bos_token": texts.SPECIAL, "eos_token": {"content": texts.SPECIAL}, "pad_token": None}
+    normalized = {"content": texts.SPECIAL, "normalized": True}
+    roles = {"bos_token": texts.SPECIAL, "eos_token": normalized, "pad_token": None}
     config = {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": False, "add_bos_token": False, **roles}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
     (tmp_path / "special_tokens_map.json").write_text(json.dumps(roles))
-    (tmp_path / "added_tokens.json").write_text("[]")
+    (tmp_path / "added_tokens.json").write_text("{}")
     assert nbbpe.load(tmp_path) == tokenizer
 
 

@@ -1,4 +1,4 @@
-"""The tokens that a folder of transformers has beside its tokenizer.json.
+"""The tokens that a folder of transformers has beside its tokenizer.json, or beside vocab.json (see gpt2_settings.py).
 
 transformers gives those of tokenizer_config.json that the tokenizer.json lacks the next ids, and the pad token of its
 padding, if the config has none. If the config has no added_tokens_decoder, as those of older versions,
@@ -10,12 +10,51 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..system.excerpt import naming, shown
 from .json_text import read_json
 from .to_huggingface import TOKEN_FLAGS
 from .transformers_names import ADDED, CONFIG, JSON, LISTS, MAP, ROLES
+
+
+class Beside(NamedTuple):
+    """What the files beside a tokenizer say.
+
+    config    : the tokenizer_config.json
+    listed    : tokens by id, of its added_tokens_decoder, or if it has none, of an older added_tokens.json
+    named     : the special tokens in transformers' order, and whether each is named by a role
+    otherwise : tokens of other names, such as image_token, which only some versions know: the file, the name, the token
+    """
+
+    config: dict[str, Any]
+    listed: dict[int, dict[str, Any]]
+    named: list[tuple[bool, dict[str, Any]]]
+    otherwise: list[tuple[str, str, str]]
+
+
+def read_beside(folder: str, pad_token: object = None) -> Beside:
+    """What the files beside a tokenizer say. Raises ValueError that names a file which is broken.
+
+    pad_token : the role's token where no file has one
+    """
+    config = {"pad_token": pad_token} | _read(folder, CONFIG)
+    with naming(os.path.join(folder, CONFIG)):
+        named = list(_named(config))
+        if "added_tokens_decoder" in config:
+            return Beside(config, _by_id(config["added_tokens_decoder"]), named, _otherwise_named(CONFIG, config))
+    roles = _read(folder, MAP)
+    with naming(os.path.join(folder, MAP)):
+        named = list(_named(config | roles | {name: config[name] for name in LISTS if config.get(name)}))
+    special = {token["content"] for _, token in named}
+    listed = {}
+    with naming(os.path.join(folder, ADDED)):
+        for text, token_id in _read(folder, ADDED).items():
+            if type(token_id) is not int:
+                raise ValueError(f"the id of {shown(text)} must be an integer, and is {shown(token_id)}")
+            listed[token_id] = _token({"content": text}, text in special)
+    otherwise = [*_otherwise_named(CONFIG, config), *_otherwise_named(MAP, roles)]
+    return Beside(config, listed, named, otherwise)
 
 
 def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -25,10 +64,8 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
 
     Raises ValueError that names a file which is broken, or which versions of transformers take differently.
     """
-    config = _read(folder, CONFIG)
     own, padding = document.get("added_tokens") or [], document.get("padding")
-    if isinstance(padding, dict):  # which names a pad token where no other file does
-        config = {"pad_token": padding.get("pad_token")} | config
+    config, listed, named, otherwise = read_beside(folder, padding.get("pad_token") if isinstance(padding, dict) else None)
     _check_prefix_space(folder, config, document.get("pre_tokenizer"))
     versions = config.get("fast_tokenizer_files")
     if isinstance(versions, list) and any(name != JSON for name in versions):
@@ -37,21 +74,7 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
             "transformers reads another. Give the path of the one that you mean"
         )
     known = {token["content"]: _token(token, False) for token in own}
-    is_listed = "added_tokens_decoder" in config
-    with naming(os.path.join(folder, CONFIG)):
-        named = list(_named(config))
-        listed = _by_id(config["added_tokens_decoder"]) if is_listed else {}
-    roles: dict[str, Any] = {}
-    if not is_listed:
-        roles = _read(folder, MAP)
-        with naming(os.path.join(folder, MAP)):
-            named = list(_named(config | roles | {name: config[name] for name in LISTS if config.get(name)}))
-        special = {token["content"] for _, token in named}
-        with naming(os.path.join(folder, ADDED)):
-            for text, token_id in _read(folder, ADDED).items():
-                if type(token_id) is not int:
-                    raise ValueError(f"the id of {shown(text)} must be an integer, and is {shown(token_id)}")
-                listed[token_id] = _token({"content": text}, text in special)
+    if "added_tokens_decoder" not in config:
         listed |= {token["id"]: known[token["content"]] for token in own}
         _check_emptied(folder, config, [token["content"] for role, token in named if not role], known)
     added = {token["content"]: token for _, token in sorted(listed.items())}
@@ -62,16 +85,14 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
             added[text] = added[text] | {"special": has_role or added[text]["special"]}
         elif text not in known:
             added[text] = token | {"special": True}
-    for name, entries in ((CONFIG, config), (MAP, roles)):
-        with naming(os.path.join(folder, name)):
-            for key, text in _otherwise_named(entries).items():
-                if text in added:
-                    added[text] = added[text] | {"special": True}
-                elif text not in known:
-                    raise ValueError(
-                        f"{key} is {shown(text)}, which is no token elsewhere in the folder, and versions of transformers "
-                        "differ in whether it becomes one. Remove it, or give the path of tokenizer.json"
-                    )
+    for name, key, text in otherwise:
+        if text in added:
+            added[text] = added[text] | {"special": True}
+        elif text not in known:
+            raise ValueError(
+                f"{os.path.join(folder, name)}: {key} is {shown(text)}, which is no token elsewhere in the folder, and "
+                "versions of transformers differ in whether it becomes one. Remove it, or give the path of tokenizer.json"
+            )
     for text in added.keys() & known.keys():  # what was special once is skipped by decoding
         added[text] = added[text] | {"special": known[text]["special"] or added[text]["special"]}
     return [token for text, token in added.items() if text and token != known.get(text)]
@@ -155,12 +176,12 @@ def _named(config: Mapping[str, Any]) -> Iterator[tuple[bool, dict[str, Any]]]:
             yield has_role, _token({"content": value} if isinstance(value, str) else value, True)
 
 
-def _otherwise_named(entries: Mapping[str, Any]) -> dict[str, str]:
-    """The tokens that a file gives other names than those of roles, such as image_token, which only some versions know."""
+def _otherwise_named(file: str, entries: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """The file, name and token of what has another name there than those of roles."""
     names = {key: value for key, value in entries.items() if key.endswith("_token") and key not in ROLES}
-    found = _texts(names)
     others = entries.get("model_specific_special_tokens")  # which transformers replaces by the others, if there are any
-    return found or (_texts(others) if isinstance(others, dict) else {})
+    found = _texts(names) or (_texts(others) if isinstance(others, dict) else {})
+    return [(file, key, text) for key, text in found.items()]
 
 
 def _texts(tokens: Mapping[str, Any]) -> dict[str, str]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterator, Mapping
-from contextlib import suppress
-from typing import Any
+from collections.abc import Container
 
 from ..system.excerpt import shown
 from ..system.paths import Path
-from .json_text import read_json
-from .transformers_names import ADDED, CONFIG, LISTS, MAP, ROLES
+from .from_transformers import read_beside
+from .transformers_names import CONFIG
 
 _CLASSES = ("GPT2Tokenizer", "GPT2TokenizerFast")
+_END = "<|endoftext|>"
+_ROLES_OF_END = ("bos_token", "eos_token", "unk_token")  # where a config does not say otherwise
+_RULES = ("lstrip", "rstrip", "single_word")  # without a normalizer, `normalized` changes nothing
 
 
 def check_plain_gpt2(vocab_path: Path, special: Container[str]) -> None:
@@ -20,13 +21,18 @@ def check_plain_gpt2(vocab_path: Path, special: Container[str]) -> None:
 
     special : the special tokens that were found in the two files
 
-    The two files alone would be read with GPT-2's pattern and its special token, and give other ids than their owner's.
+    The two files alone would be read with GPT-2's pattern and its special token, and give other ids than their owner's. A
+    file beside them that is broken is an error, too.
     """
     folder = os.path.dirname(os.fspath(vocab_path))
-    config, added, roles = (_object(os.path.join(folder, name)) for name in (CONFIG, ADDED, MAP))
+    beside = read_beside(folder)
+    config = beside.config
     kind = config.get("tokenizer_class")
-    others = [token for token in (*added, *_named(config), *_named(roles)) if token not in special]
-    if isinstance(kind, str) and kind not in _CLASSES:
+    tokens = [*beside.listed.values(), *(token for _, token in beside.named)]
+    texts = [*(token["content"] for token in tokens), *(text for *_, text in beside.otherwise)]
+    others = [text for text in texts if text and text not in special]
+    rules = [(flag, token["content"]) for token in tokens for flag in _RULES if token[flag]]
+    if kind is not None and kind not in _CLASSES:
         what = f"{CONFIG} says that it is a {shown(kind)}"
     elif config.get("add_prefix_space"):
         what = f"{CONFIG} says that it puts a space in front of a text"
@@ -34,6 +40,10 @@ def check_plain_gpt2(vocab_path: Path, special: Container[str]) -> None:
         what = f"{CONFIG} says that it puts a token around a text, with add_special_tokens=True"
     elif others:
         what = f"other files there say that it has the special token {shown(others[0])}"
+    elif kind is not None and _END not in special and _END in [config.get(role, _END) for role in _ROLES_OF_END]:
+        what = f"{CONFIG} says that it is a {kind}, which has the special token {shown(_END)}, and vocab.json lacks it"
+    elif rules:
+        what = f"other files there say {rules[0][0]} of the special token {shown(rules[0][1])}"
     else:
         return
     raise ValueError(
@@ -41,22 +51,3 @@ def check_plain_gpt2(vocab_path: Path, special: Container[str]) -> None:
         "tokenizer.json (in transformers, AutoTokenizer.from_pretrained(folder).save_pretrained(other)), or say what its "
         "split pattern and special tokens are, with Tokenizer.from_files"
     )
-
-
-def _object(path: str) -> dict[str, Any]:
-    with suppress(OSError, ValueError):
-        found = read_json(path)
-        return found if isinstance(found, dict) else {}
-    return {}
-
-
-def _named(config: Mapping[str, Any]) -> Iterator[str]:
-    """The special tokens that a configuration names."""
-    values = [config.get(role) for role in ROLES]
-    for name in ("added_tokens_decoder", *LISTS):
-        entry = config.get(name)
-        values += entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
-    for value in values:
-        token = value.get("content") if isinstance(value, dict) else value
-        if isinstance(token, str):
-            yield token
