@@ -301,6 +301,8 @@ def test_nothing_is_saved_where_a_folder_or_a_pipe_is_in_the_place_of_a_file(tok
     ("name", "content", "part"),
     [
         ("tokenizer_config.json", {"tokenizer_class": "RobertaTokenizer"}, "it is a 'RobertaTokenizer'"),
+        ("config.json", {"tokenizer_class": "RobertaTokenizer"}, "config.json says that it is a 'RobertaTokenizer'"),
+        ("config.json", {"model_type": "qwen2"}, "config.json says that it is a 'tokenizer of qwen2'"),
         ("tokenizer_config.json", {"add_prefix_space": True}, "it puts a space in front of a text"),
         ("tokenizer_config.json", {"add_bos_token": True, "add_eos_token": False}, "it puts a token around a text"),
         ("tokenizer_config.json", {"add_eos_token": True}, "it puts a token around a text"),
@@ -348,6 +350,10 @@ def test_gpt2s_files_without_the_special_token_of_their_class_are_refused(tmp_pa
         nbbpe.load(tmp_path)
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config | {"unk_token": None}))
     assert nbbpe.load(tmp_path).special_tokens == {}
+    (tmp_path / "tokenizer_config.json").unlink()
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    with pytest.raises(ValueError, match=r"config\.json says that it is a GPT2Tokenizer, which has the special token"):
+        nbbpe.load(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"])
@@ -370,6 +376,14 @@ def test_gpt2s_files_with_what_transformers_writes_beside_them_are_read(tokenize
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
     (tmp_path / "special_tokens_map.json").write_text(json.dumps(roles))
     (tmp_path / "added_tokens.json").write_text("{}")
+    (tmp_path / "config.json").write_text('{"model_type": "my_model"}')  # the class is said nearer
+    assert nbbpe.load(tmp_path) == tokenizer
+
+
+@pytest.mark.parametrize("about", [{"model_type": "opt"}, {"tokenizer_class": "GPT2TokenizerFast"}, {"n_layer": 2}])
+def test_gpt2s_files_of_models_with_its_tokenizer_are_read(tokenizer, tmp_path, about):
+    tokenizer.save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    (tmp_path / "config.json").write_text(json.dumps(about))
     assert nbbpe.load(tmp_path) == tokenizer
 
 

@@ -38,18 +38,18 @@ def read_beside(folder: str, pad_token: object = None) -> Beside:
 
     pad_token : the role's token where no file has one
     """
-    config = {"pad_token": pad_token} | _read(folder, CONFIG)
+    config = {"pad_token": pad_token} | read_object(folder, CONFIG)
     with naming(os.path.join(folder, CONFIG)):
         named = list(_named(config))
         if "added_tokens_decoder" in config:
             return Beside(config, _by_id(config["added_tokens_decoder"]), named, _otherwise_named(CONFIG, config))
-    roles = _read(folder, MAP)
+    roles = read_object(folder, MAP)
     with naming(os.path.join(folder, MAP)):
         named = list(_named(config | roles | {name: config[name] for name in LISTS if config.get(name)}))
     special = {token["content"] for _, token in named}
     listed = {}
     with naming(os.path.join(folder, ADDED)):
-        for text, token_id in _read(folder, ADDED).items():
+        for text, token_id in read_object(folder, ADDED).items():
             if type(token_id) is not int:
                 raise ValueError(f"the id of {shown(text)} must be an integer, and is {shown(token_id)}")
             listed[token_id] = _token({"content": text}, text in special)
@@ -145,8 +145,11 @@ def _check_prefix_space(folder: str, config: Mapping[str, Any], pre_tokenizer: o
         )
 
 
-def _read(folder: str, name: str) -> dict[str, Any]:
-    """The object that a file of the folder has; an empty one if there is no such file."""
+def read_object(folder: str, name: str) -> dict[str, Any]:
+    """The object that a file of the folder has; an empty one if there is no such file.
+
+    Raises ValueError that names the file if it is not JSON, or no object.
+    """
     path = os.path.join(folder, name)
     if not os.path.lexists(path):
         return {}

@@ -13,15 +13,14 @@ from functools import partial
 from typing import Any
 
 from .tiktoken_package import tiktoken_package
-from .transformers_names import ADDED, CONFIG, MAP
+from .transformers_names import ADDED, CONFIG, MAP, MODEL_CONFIG
 
 _ORG_MODEL = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w./-]+))?")
 # The files of a model's repository that are a tokenizer; the first one that exists is used. The last two are ranks, or
 # sentencepiece, which its error then says.
 _FILES = [["tokenizer.json"], ["tekken.json"], ["vocab.json", "merges.txt"], ["tokenizer.model"], ["tiktoken.model"]]
-# Beside which transformers saves other files, of which a repository need not have any.
-_WITH_OTHERS = _FILES[0], _FILES[2]
-_BESIDE = CONFIG, MAP, ADDED
+# What transformers saves beside these, of which a repository need not have any.
+_BESIDE = {"tokenizer.json": (CONFIG, MAP, ADDED), "vocab.json": (CONFIG, MAP, ADDED, MODEL_CONFIG)}
 _ENCODINGS = ("gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony")
 
 
@@ -85,7 +84,7 @@ def _of_hub(name: str, revision: str | None) -> Any:
         fetch = partial(huggingface_hub.hf_hub_download, name, revision=revision, local_files_only=problem is not None)
         try:
             paths = tuple(map(fetch, files))
-            for file in _BESIDE if files in _WITH_OTHERS else ():
+            for file in _BESIDE.get(files[0], ()):
                 _fetch_if_there(fetch, file, problem is not None)
         except LocalEntryNotFoundError as error:  # no network, and not in the cache
             problem = problem or error
