@@ -160,6 +160,18 @@ def test_a_folder_has_the_tokens_that_transformers_adds(document, tmp_path, name
     assert read_tokenizer(tmp_path, normalizer="ignore") == tokenizer
 
 
+@pytest.mark.parametrize("kind", ["GPT2Tokenizer", "Qwen2TokenizerFast", "GPTNeoXTokenizer"])
+def test_the_tokenizer_json_counts_whatever_the_class(tmp_path, kind):
+    """AutoTokenizer of transformers 5 takes the pattern and the normalizer of these classes instead."""
+    transformers = pytest.importorskip("transformers", reason="needs transformers")
+    made = nbbpe.train(documents=[texts.SAMPLE], vocab_size=300, special_tokens=[END], pattern="o200k")
+    made.to_hf(tmp_path / "tokenizer.json")
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": kind}))
+    theirs = transformers.PreTrainedTokenizerFast.from_pretrained(str(tmp_path))
+    assert nbbpe.load(tmp_path) == made
+    assert made.encode(texts.SAMPLE) == theirs(texts.SAMPLE)["input_ids"]
+
+
 @pytest.mark.parametrize("is_special", [False, True])
 def test_a_token_that_is_not_special_is_found_in_any_form(document, tmp_path, is_special):
     transformers = pytest.importorskip("transformers", reason="needs transformers")

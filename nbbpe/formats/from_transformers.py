@@ -2,8 +2,10 @@
 
 transformers gives those of tokenizer_config.json that the tokenizer.json lacks the next ids, and the pad token of its
 padding, if the config has none. If the config has no added_tokens_decoder, as those of older versions,
-special_tokens_map.json and added_tokens.json count, too. Nothing else in these files changes ids here: neither the class,
-nor `add_bos_token`, which transformers 5 ignores beside a tokenizer.json.
+special_tokens_map.json and added_tokens.json count, too. Nothing else in these files changes ids here: neither
+`add_bos_token`, which transformers 5 ignores beside a tokenizer.json, nor the class. (Of some classes, its AutoTokenizer
+takes only vocab and merges from the tokenizer.json, and the pattern from its own code. Where these differ, the ids are not
+those that the model was trained with; we give those of the file, as transformers 4 does.)
 """
 
 from __future__ import annotations
