@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import sys
 import threading
@@ -220,9 +221,9 @@ def test_any_integer_is_a_number_of_threads(small):
 def test_a_long_text_takes_threads_only_where_they_pay(small, monkeypatch, processors):
     used = []
 
-    def run_in_threads(make_job, tasks, n_workers, here):
+    def run_in_threads(make_job, tasks, n_workers, **how):
         used.append(n_workers)
-        return original(make_job, tasks, n_workers, here)
+        return original(make_job, tasks, n_workers, **how)
 
     original = threads.run_in_threads
     monkeypatch.setattr(threads, "run_in_threads", run_in_threads)
@@ -292,6 +293,46 @@ def test_ctrl_c_ends_all_threads_at_once(small, call):
     timer.join()
     assert {thread for thread in threading.enumerate() if thread not in before} == set()
     assert small.encode(LONG, num_threads=2) == small.encode(LONG, num_threads=1)
+
+
+def test_ctrl_c_wherever_it_comes_leaves_no_thread(small, sizes, monkeypatch):
+    """At each call of a function while this thread encodes parts; the others wait for its part then."""
+    sizes(for_threads=1, thread_part=200, held=4000)
+    text = "the cat 中文\n" * 600
+    encode_part, here = threads._encode_part, threading.current_thread()
+
+    def encode(*args):
+        if threading.current_thread() is not here:
+            time.sleep(0.0005)  # so that this thread has some parts
+        return encode_part(*args)
+
+    monkeypatch.setattr(threads, "_encode_part", encode)
+    modules = ["part_joiner.py", "threads.py", "worker_threads.py", "contextlib.py", "threading.py"]
+    before = threading.active_count()
+    all_calls = set()
+    for last in range(40):  # more calls than a part has
+        calls: list[str] = []
+
+        def interrupt(frame, event, _, calls=calls, last=last):
+            name = os.path.basename(frame.f_code.co_filename)
+            if event == "call" and name in modules and (calls or frame.f_code.co_name == "work"):
+                calls.append(f"{name} {frame.f_code.co_name}")
+                if len(calls) > last:
+                    sys.setprofile(None)
+                    time.sleep(0.01)  # until the others wait
+                    raise KeyboardInterrupt
+
+        began = time.monotonic()
+        sys.setprofile(interrupt)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                small.encode_array(text, num_threads=3)
+        finally:
+            sys.setprofile(None)
+        assert time.monotonic() - began < 3, calls[-3:]
+        assert threading.active_count() == before, calls[-3:]
+        all_calls.update(calls)
+    assert "part_joiner.py part" in all_calls
 
 
 def test_a_text_that_was_lent_is_let_go_after_threads_have_failed(small, monkeypatch):

@@ -7,6 +7,7 @@ place when it is the part's turn. Buffers are used again and again, as new memor
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -151,11 +152,19 @@ class _Each:
         """Nothing is gathered: each task has its result."""
 
 
-def results_of(work: Callable[[T], R], tasks: Sequence[T], n_threads: int) -> list[R]:
-    """The results of a function for all tasks, in their order; several threads call it, unless `n_threads` is 1."""
+def results_of(
+    work: Callable[[T], R], tasks: Sequence[T], n_threads: int, stopping: threading.Event | None = None
+) -> list[R]:
+    """The results of a function for all tasks, in their order; several threads call it, unless `n_threads` is 1.
+
+    stopping : see run_in_threads
+    """
     found: list[Any] = [None] * len(tasks)
     make_job, n_threads = partial(_Each, work), min(n_threads, len(tasks))
-    results = run_in_threads(make_job, tasks, n_threads, here=True) if n_threads > 1 else run_here(make_job, tasks)
+    if n_threads > 1:
+        results = run_in_threads(make_job, tasks, n_threads, here=True, stopping=stopping)
+    else:
+        results = run_here(make_job, tasks)
     for number, result in results:
         if number is not None and result is not ENDED:
             found[number] = result
@@ -189,9 +198,10 @@ def encode_parts(
     """
     encoder, sought = encoder.allowing(specials)
     out = _Array(sum(part.n_bytes for part in parts) + SPARE, encoder.dtype)
-    joiner = Joiner(out, 2 * n_threads) if n_threads > 1 else None
+    stopping = threading.Event()
+    joiner = Joiner(out, 2 * n_threads, stopping) if n_threads > 1 else None
     work = partial(_encode_part, encoder, sought, joiner.part if joiner else out.part)
-    found = results_of(work, list(enumerate(parts)), n_threads)
+    found = results_of(work, list(enumerate(parts)), n_threads, stopping)
     if joiner:
         joiner.close()
     ends = [np.zeros(1, dtype=np.int64)]

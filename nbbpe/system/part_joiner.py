@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Protocol
 
@@ -66,14 +66,17 @@ class Joiner:
     room, the thread waits for its turn, which comes, as the part whose turn it is needs no buffer.
     """
 
-    def __init__(self, file: Sink, n_held: int) -> None:
+    def __init__(self, file: Sink, n_held: int, stopping: threading.Event | None = None) -> None:
+        """`stopping` is set where some part will not end: then threads that wait for it raise Stopped."""
         self._file = file
         self._turn = 0
         self._ended: set[int] = set()
         self._held: dict[int, _Held] = {}
         self._idle = [_unused_or_new() for _ in range(n_held)]
-        self._stopped = False
-        self._changed = threading.Condition()
+        self._stopping = stopping or threading.Event()
+        # Not `with` the condition: its methods are Python's, and Ctrl-C in one of them would leave the lock locked.
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
 
     def close(self) -> None:
         """Leave the buffers to the next Joiner; after all parts have ended without an error."""
@@ -90,19 +93,17 @@ class Joiner:
             yield _Writer(self, number)
             self._end(number)
         except BaseException:
-            with self._changed:
-                self._stopped = True
+            self._stopping.set()
+            with self._lock:
                 self._changed.notify_all()
             raise
 
     def room(self, number: int, n_bytes: int) -> NDArray[np.uint8]:
         """See PartWriter.room. The part must have nothing in a buffer yet."""
         is_large = n_bytes > _HELD_BYTES
-        with self._changed:
+        with self._lock:
             # The part that has its turn never waits: all buffers may be of parts that wait for it.
-            wait_for(self._changed, lambda: self._stopped or is_large or self._idle or number == self._turn)
-            if self._stopped:
-                raise Stopped
+            self._wait_for(lambda: is_large or self._idle or number == self._turn)
             held = _Held(max(n_bytes, _HELD_BYTES)) if is_large or not self._idle else self._idle.pop()
             self._held[number] = held
         return held.buffer
@@ -113,10 +114,8 @@ class Joiner:
 
     def write(self, number: int, data: memoryview) -> None:
         """See Sink."""
-        with self._changed:
-            wait_for(self._changed, lambda: self._stopped or number == self._turn or self._has_room(number, data.nbytes))
-            if self._stopped:
-                raise Stopped
+        with self._lock:
+            self._wait_for(lambda: number == self._turn or self._has_room(number, data.nbytes))
             has_turn = number == self._turn
             if not has_turn and number not in self._held:
                 self._held[number] = self._idle.pop()
@@ -129,19 +128,25 @@ class Joiner:
             held.buffer[held.n : held.n + data.nbytes] = np.frombuffer(data, dtype=np.uint8)
             held.n += data.nbytes
 
+    def _wait_for(self, holds: Callable[[], object]) -> None:
+        """With the lock, wait until something holds; raises Stopped if that may never be."""
+        wait_for(self._changed, lambda: self._stopping.is_set() or holds())
+        if self._stopping.is_set():
+            raise Stopped
+
     def _has_room(self, number: int, n_bytes: int) -> bool:
         held = self._held.get(number) or (self._idle[-1] if self._idle else None)
         return held is not None and held.n + n_bytes <= len(held.buffer)
 
     def _end(self, number: int) -> None:
         """Note that a part has ended. The thread that ends the part whose turn it is also writes the parts that waited."""
-        with self._changed:
+        with self._lock:
             self._ended.add(number)
             if number != self._turn:
                 return
         while True:
             self._write_held(number)
-            with self._changed:
+            with self._lock:
                 self._turn += 1
                 self._changed.notify_all()
                 number = self._turn
@@ -150,12 +155,12 @@ class Joiner:
 
     def _write_held(self, number: int) -> None:
         """Write the buffered bytes of the part whose turn it is."""
-        with self._changed:
+        with self._lock:
             held = self._held.pop(number, None)
         if held is not None:
             self._file.write(held.buffer[: held.n].data)
             held.most, held.n = max(held.most, held.n), 0
-            with self._changed:
+            with self._lock:
                 if len(held.buffer) <= _HELD_BYTES:
                     self._idle.append(held)
                 self._changed.notify_all()

@@ -18,15 +18,24 @@ from .waiting import join, next_item
 _PATIENCE = 5.0
 
 
-def run_in_threads(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int, here: bool = False) -> Results:
+def run_in_threads(
+    make_job: Callable[[], Job],
+    tasks: Sequence[Any],
+    n_workers: int,
+    here: bool = False,
+    stopping: threading.Event | None = None,
+) -> Results:
     """See run_jobs. Fewer threads where the system has no more.
 
     With `here`, this thread is one of the workers, and yields nothing before all tasks are done: for short ones that wait
     for nothing. Of two new threads, Linux often had the second wait behind the first for 3 ms, though a processor was idle.
+
+    stopping : is set when the rest of the tasks will not be done; what waits for another task must end then. Ctrl-C may end
+        this thread between taking a task and beginning it
     """
     numbers = iter(range(len(tasks)))  # shared: each thread takes the next task when it is done with one
     results: SimpleQueue[list[tuple[int | None, Any]]] = SimpleQueue()  # an exception is the last one of a thread
-    stopping = threading.Event()
+    stopping = stopping or threading.Event()
 
     def work() -> None:
         waiting: list[tuple[int | None, Any]] = []
