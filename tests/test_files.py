@@ -307,6 +307,35 @@ def test_a_working_folder_that_is_gone_does_not_matter_to_whole_paths(tmp_path, 
     assert len(found[1]) == n_ids
 
 
+@pytest.mark.parametrize("name", ["~/new", "~someone/new", "~"])
+def test_a_home_folder_is_told_and_no_folder_of_its_name_is_made(tmp_path, monkeypatch, small, name):
+    monkeypatch.chdir(tmp_path)
+    writes = {
+        "save": lambda: small.save(name),
+        "save_pretrained": lambda: small.save_pretrained(name),
+        "to_hf": lambda: small.to_hf(f"{name}/tokenizer.json"),
+        "save_gpt2": lambda: small.save_gpt2(f"{name}/vocab.json", f"{name}/merges.txt"),
+        "encode_file": lambda: small.encode_file(documents=["a b"], output_path=f"{name}/ids.bin"),
+        "report": lambda: small.report(Path(f"{name}/report.html"), {"a": iter(["a b"])}),
+    }
+    reads = {
+        "load": lambda: nbbpe.load(f"{name}/tokenizer"),
+        "Tokenizer.load": lambda: nbbpe.Tokenizer.load(f"{name}/tokenizer"),
+        "from_files": lambda: nbbpe.Tokenizer.from_files(f"{name}/vocab.json", f"{name}/merges.txt"),
+        "from_hf": lambda: nbbpe.Tokenizer.from_hf(f"{name}/tokenizer.json"),
+        "from_tiktoken": lambda: nbbpe.Tokenizer.from_tiktoken(f"{name}/a.tiktoken"),
+        "TokenFile": lambda: nbbpe.TokenFile(f"{name}/ids.bin"),
+        "train": lambda: nbbpe.train(f"{name}/*.txt", 300),
+    }
+    for call in [*writes.values(), *reads.values()]:
+        with pytest.raises(FileNotFoundError, match="`~` is not expanded in names of files: write the home folder out"):
+            call()
+    assert os.listdir() == []
+    os.mkdir(name.split("/")[0])  # who has such a folder means it
+    for call in writes.values():
+        call()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder that is in use cannot be removed")
 def test_a_working_folder_that_is_gone_is_named_where_a_path_needs_it(tmp_path, monkeypatch, small, capsys):
     small.save(tmp_path / "saved")

@@ -25,7 +25,7 @@ from ..model.vocab_checks import check_bytes
 from ..system.atomic_files import name_in_errors, put
 from ..system.excerpt import naming, shown
 from ..system.links import target_of
-from ..system.paths import Path, checked_name
+from ..system.paths import Path, checked_name, not_meant
 from ..system.scratch import remove_leftovers, scratch_folder
 from ..system.wrong_argument import WrongArgument
 from ..text.normalizer import Chain, as_normalizer
@@ -177,8 +177,9 @@ def read_model(path: Path, check: bool = True) -> Model:
     folder = os.fsdecode(path)
     about_path = os.path.join(folder, ABOUT)
     if not os.path.exists(about_path):
-        what = "has no nbbpe.json, so Tokenizer.save did not write it" if os.path.exists(folder) else "is missing"
-        raise FileNotFoundError(f"{folder!r} {what}")
+        if not os.path.exists(folder):
+            raise FileNotFoundError(f"{folder!r} is missing{not_meant(folder)}")
+        raise FileNotFoundError(f"{folder!r} has no nbbpe.json, so Tokenizer.save did not write it")
     about = read_json(about_path)
     check_format(about, about_path, "nbbpe", _VERSION, _VERSION_WITH_RULES)
     if about.get(_SAVING):

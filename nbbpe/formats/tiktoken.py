@@ -19,7 +19,7 @@ from ..model.vocab_checks import check_bytes, check_vocab
 from ..system.atomic_files import whole_file
 from ..system.excerpt import naming, shown
 from ..system.git_lfs import IS_LFS_POINTER, LFS_POINTER
-from ..system.paths import Path, check_tokenizer_file
+from ..system.paths import Path, check_tokenizer_file, not_meant
 from ..system.wrong_argument import WrongArgument
 from ..text.pattern import Pattern, PatternLike, get_pattern, regex_pattern
 from .tiktoken_package import tiktoken_package
@@ -81,8 +81,8 @@ def read_model(
         if not os.path.exists(name):
             encoding = name if name in ENCODINGS else "cl100k_base"
             raise FileNotFoundError(
-                f"{name!r} is not a file; give the path of a .tiktoken file, or an encoding, as tiktoken.get_encoding"
-                f"({encoding!r}) is one"
+                f"{name!r} is not a file{not_meant(name)}; give the path of a .tiktoken file, or an encoding, as "
+                f"tiktoken.get_encoding({encoding!r}) is one"
             )
         vocab, known = read(name)
         if known is None and pattern is None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import urlsplit
 
 from ..system.excerpt import shown
-from ..system.paths import Path, is_url
+from ..system.paths import Path, is_url, not_meant
 from ..system.wrong_argument import WrongArgument
 from ..text.utf8 import check_collected, check_texts, gives_names
 from .arrow import ArrowColumn, is_arrow
@@ -163,7 +163,7 @@ def find_files(path: Path) -> Sequence[File]:
     if found is None:
         return [find_local(path)]
     if not found:
-        raise FileNotFoundError(f"no file matches the pattern {os.fspath(path)!r}")
+        raise FileNotFoundError(f"no file matches the pattern {os.fspath(path)!r}{not_meant(path)}")
     return found
 
 

@@ -17,7 +17,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://\S.*", re.DOTALL)
 
 # How names begin that are of no file where another was meant, and what to do.
 _NOT_MEANT = {
-    r"~[^/]*/": "`~` is not expanded in names of files: write the home folder out, as os.path.expanduser does",
+    r"~[^/]*/|~$": "`~` is not expanded in names of files: write the home folder out, as os.path.expanduser does",
     r"[A-Za-z][A-Za-z0-9+.-]+:/[^/]": "if this is a URL, give it as a str: pathlib makes one slash of two",
 }
 
@@ -48,13 +48,17 @@ def absolute(path: Path) -> str:
 
     (os.path.abspath takes `link/..` for the folder of the link, where the system takes it for that of what it points to.)
     Raises what `checked_name` does (an empty name would be the working folder), FileNotFoundError for a name that starts
-    from a working folder which has been removed, and WrongArgument for a URL, which would be a folder such as `s3:`.
+    from a working folder which has been removed, WrongArgument for a URL, which would be a folder such as `s3:`, and
+    FileNotFoundError for what begins with `~` if there is no folder of that name, which would else be made: to remove it,
+    many would write `rm -r ~`, which removes the home folder.
     """
     name = checked_name(path)
     if is_url(name):
         raise WrongArgument(
             f"{name!r} is a URL, and only texts and counts are read from URLs: give a path, and copy the files"
         )
+    if (hint := not_meant(name)) and not os.path.lexists(name.split("/")[0]):
+        raise FileNotFoundError(f"{name!r} begins with a folder that is missing{hint}")
     try:
         # A whole path needs no working folder.
         if os.path.isabs(name):
@@ -74,17 +78,22 @@ def not_meant(path: Path) -> str:
 
 def check_readable(path: Path) -> None:
     """Raise the OSError that reading a file would raise, before long work."""
-    try:
-        mode = os.stat(path).st_mode
-    except FileNotFoundError as error:
-        if hint := not_meant(path):
-            raise FileNotFoundError(error.errno, f"{error.strerror}{hint}", os.fsdecode(path)) from None
-        raise
+    mode = _mode_of(path)
     if stat.S_ISDIR(mode):
         files = os.path.join(os.fsdecode(path), "*" + _ending_in(path))
         raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the text files in it, such as {files!r}")
     if stat.S_ISREG(mode):
         open(path, "rb").close()
+
+
+def _mode_of(path: Path) -> int:
+    """The mode of a file, as os.stat has it. A FileNotFoundError says where another name was meant."""
+    try:
+        return os.stat(path).st_mode
+    except FileNotFoundError as error:
+        if hint := not_meant(path):
+            raise FileNotFoundError(error.errno, f"{error.strerror}{hint}", os.fsdecode(path)) from None
+        raise
 
 
 def _ending_in(folder: Path) -> str:
@@ -110,7 +119,7 @@ def check_tokenizer_file(path: Path) -> None:
 
 def _check_no_pipe(path: Path, why: str) -> None:
     """Raise ValueError for a pipe, a device or the like: to open a named pipe would wait for a writer without end."""
-    mode = os.stat(path).st_mode
+    mode = _mode_of(path)
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise ValueError(f"{os.fspath(path)!r} is a pipe or a device, and {why}")
 
