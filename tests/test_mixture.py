@@ -387,6 +387,22 @@ def test_invalid_arguments_are_refused(arguments, error, message):
         nbbpe.Mixture(**{"sources": {"a": "a.txt"}, **arguments})
 
 
+def test_what_takes_no_mixture_says_what_to_give(small, tmp_path):
+    (tmp_path / "a.txt").write_text("the cat")
+    mixture = nbbpe.Mixture({"a": tmp_path / "a.txt"})
+    for call in (
+        lambda: small.encode_file(mixture, tmp_path / "a.bin"),
+        lambda: small.unused(mixture),
+        lambda: nbbpe.count_words(mixture),
+    ):
+        with pytest.raises(TypeError, match=r" is a Mixture, .*list\(mixture\.sources\.values\(\)\)"):
+            call()
+    assert small.encode_file(list(mixture.sources.values()), tmp_path / "a.bin")
+    with pytest.raises(TypeError, match=r"not Mixture: give mixture\.sources, which is such a dict"):
+        small.report(tmp_path / "a.html", mixture)
+    assert small.report(tmp_path / "a.html", mixture.sources)
+
+
 def test_what_cannot_be_sampled_is_refused():
     for arguments in {"held_out": 0.1}, {"max_bytes": 10}:
         with pytest.raises(ValueError, match="'a' is in memory"):

@@ -176,6 +176,11 @@ def _paths(source: object, argument: str) -> list[Path] | None:
     if isinstance(source, (bytes, bytearray, memoryview, mmap.mmap)):
         raise TypeError(f"{argument} must be {kinds}, not one text")
     check_collected(source, argument)
+    if is_mixture(source):
+        raise TypeError(
+            f"{argument} is a {type(source).__name__}, and only training takes its weights and samples: give its sources "
+            "themselves, such as list(mixture.sources.values()) if each is a path"
+        )
     if source is None or not isinstance(source, Iterable):
         raise TypeError(f"{argument} must be {kinds}, not {type(source).__name__}")
     if not isinstance(source, (list, tuple)):
@@ -196,6 +201,11 @@ def _paths(source: object, argument: str) -> list[Path] | None:
             raise TypeError(f"item {number:,} of {argument} is {type(item).__name__}, and a list is of paths: {way_out}")
         _check_no_text(item, f"item {number:,} of {argument} is")
     return list(map(os.fsdecode, source))
+
+
+def is_mixture(source: object) -> bool:
+    """Whether a source seems to be a Mixture, whose class is in a layer above this one."""
+    return hasattr(source, "sources") and hasattr(source, "held_out")
 
 
 def _check_not_open(source: object, argument: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from ..system.excerpt import shown
 from ..system.paths import Path, checked_name
 from ..system.wrong_argument import WrongArgument
-from .finding import check_field, find_inputs
+from .finding import check_field, find_inputs, is_mixture
 from .inputs import Input
 
 Texts = Mapping[str, object] | Sequence[Path] | Path
@@ -25,7 +25,9 @@ def named_sources(on: Texts) -> dict[str, object]:
         check_distinct(names)
         sources = dict(zip(names, on, strict=True))
     else:
-        raise TypeError(f"on must be a path, a list of paths, or a dict from names to sources, not {type(on).__name__}")
+        way_out = ": give mixture.sources, which is such a dict" if is_mixture(on) else ""
+        kinds = "a path, a list of paths, or a dict from names to sources"
+        raise TypeError(f"on must be {kinds}, not {type(on).__name__}{way_out}")
     if not sources:
         raise ValueError("on names no text to report on")
     for name in sources:
