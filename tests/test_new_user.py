@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 import warnings
@@ -125,6 +126,38 @@ def test_other_formats_are_read_with_a_warning(tmp_path, name, content, message)
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message="the text has pairs")
         nbbpe.train(tmp_path / "plain.md", 300)
+
+
+_POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n"
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.parquet", "a.arrow", "a.txt.gz", "a.jsonl.zst", "a.txt.xz"])
+def test_a_pointer_of_git_lfs_is_refused_where_no_plain_text_is_meant(tmp_path, small, name):
+    """As in a clone of a data set without its large files."""
+    (tmp_path / name).write_text(_POINTER)
+    for call in (
+        lambda: nbbpe.train(tmp_path / name, 300),
+        lambda: small.encode_file(tmp_path / "*", tmp_path / "a.bin", on_error="skip"),
+    ):
+        with pytest.raises(ValueError, match=rf"{re.escape(name)}' is a pointer of Git LFS .*`git lfs pull` fetches$"):
+            call()
+
+
+def test_a_pointer_of_git_lfs_is_no_file_of_ids_or_counts(tmp_path):
+    for name, read in (
+        ("a.bin", lambda path: nbbpe.TokenFile(path, dtype=np.uint8)),
+        ("a.npy", nbbpe.TokenFile),
+        ("a.parquet", lambda path: nbbpe.train(counts=path, vocab_size=300)),
+    ):
+        (tmp_path / name).write_text(_POINTER)
+        with pytest.raises(ValueError, match=rf"{name}'? is a pointer of Git LFS"):
+            read(tmp_path / name)
+
+
+def test_a_table_that_is_a_pointer_of_git_lfs_is_told_as_one(tmp_path):
+    (tmp_path / "a.csv").write_text(_POINTER)
+    with pytest.warns(UserWarning, match=r"a\.csv' is a pointer of Git LFS"):
+        nbbpe.train(tmp_path / "a.csv", 257)
 
 
 RECORDS = [{"text": "hello world"}, {"n": [1, {"a": "]}"}], "text": 'é "quoted" , ['}, {"text": ""}, {"text": "x" * 3000}]

@@ -11,6 +11,7 @@ from ..sources.arrow_files import ipc_batches, open_ipc
 from ..sources.finding import find_files, name_of
 from ..sources.inputs import File
 from ..sources.optional_packages import naming_arrow_errors, read_with_arrow, require
+from ..sources.other_formats import refuse_pointer
 from ..sources.parquet import PARQUET
 from ..system.excerpt import shown
 from ..system.integers import check_positive
@@ -116,6 +117,7 @@ def _file_counts(file: File) -> Counts:
     name = name_of(file).lower()
     if not name.endswith(ENDINGS):
         raise WrongArgument(f"{file.name!r} is not a file of counts by its name: those end in {', '.join(ENDINGS)}")
+    refuse_pointer(file)
     file.check()
     if (size := file.size()) is None:
         raise WrongArgument(f"{file.name!r} has no known size (a pipe?), and counts are not read in order: give a file")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..system.excerpt import cut, shown
+from ..system.git_lfs import IS_LFS_POINTER, is_lfs_pointer
 from ..system.paths import check_mappable
 from ..system.wrong_argument import WrongArgument
 from .document_ends import map_ends
@@ -70,6 +71,9 @@ def _measure(
 ) -> tuple[np.dtype[Any], int, int]:
     """The content of an open file of ids: (dtype, offset of the first id in bytes, number of ids). Raises as `open_ids`."""
     size = os.fstat(file.fileno()).st_size
+    if is_lfs_pointer(file, size):
+        raise ValueError(f"{path} {IS_LFS_POINTER}")
+    file.seek(0)
     found, offset, said = read_npy_header(file, path) if path.endswith(".npy") else (None, 0, None)
     if found is None:
         found = np.dtype(about["dtype"]).newbyteorder("<") if about else dtype

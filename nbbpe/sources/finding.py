@@ -19,7 +19,7 @@ from .iterable import LONGEST_NAME, Documents
 from .json_array import JsonArray
 from .jsonl import JsonLines
 from .local import find_local, matching_files
-from .other_formats import warn_of_other_formats
+from .other_formats import refuse_pointer, warn_of_other_formats
 from .parquet import PARQUET, ParquetTable
 from .plain import PlainText
 from .remote import find_remote, local_path
@@ -92,6 +92,8 @@ def find_by_item(
         found = [[_input(file, named) for file in find_files(path)] for path in paths]
     inputs = [each for of_item in found for each in of_item]
     for each in inputs:  # first, as a folder or a missing file is not plain text
+        if each.file is not None and not (isinstance(each, PlainText) and not each.compression):
+            refuse_pointer(each.file)
         each.check(on_error)
     if not is_one_of_several:
         check_field(field, inputs)

@@ -1,11 +1,12 @@
-"""Files that are read as plain text but probably are not: recognised by their names and first bytes."""
+"""Files that are probably not what their names say, or no plain text: recognised by their names and first bytes."""
 
 from __future__ import annotations
 
 import os
 
-from ..system.git_lfs import IS_LFS_POINTER, LFS_POINTER
+from ..system.git_lfs import IS_LFS_POINTER, is_lfs_pointer
 from ..system.user_warnings import warn_user
+from .inputs import File
 from .plain import PlainText
 
 _BY_NAME = {
@@ -19,6 +20,19 @@ _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _LOOKED_AT = 1 << 12  # bytes
 
 
+def refuse_pointer(file: File) -> None:
+    """Raise ValueError for a pointer of Git LFS in the place of a file of this machine that holds no plain text."""
+    if _is_pointer(file):
+        raise ValueError(f"{file.name!r} {IS_LFS_POINTER}")
+
+
+def _is_pointer(file: File) -> bool:
+    if file.path is None or not file.size():
+        return False
+    with file.open() as raw:
+        return is_lfs_pointer(raw, file.size())
+
+
 def warn_of_other_formats(text: PlainText, name: str) -> None:
     """Warn if a file of plain text has the name of another format, contains NUL bytes, or begins like UTF-16 or like a
     pointer of Git LFS.
@@ -27,13 +41,13 @@ def warn_of_other_formats(text: PlainText, name: str) -> None:
     """
     suffix = os.path.splitext(name.lower().removesuffix(text.compression))[1]
     problem = next((problem for suffixes, problem in _BY_NAME.items() if suffix in suffixes.split()), None)
+    if not text.compression and _is_pointer(text.file):
+        problem = IS_LFS_POINTER
     if problem is None and not text.compression and text.file.path is not None and text.size():
         with text.file.open() as file:
             start = file.read(_LOOKED_AT)
         if start.startswith(_WIDE_MARKS):
             problem = "begins like UTF-16: convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)"
-        elif start.startswith(LFS_POINTER):
-            problem = IS_LFS_POINTER
         elif b"\0" in start:
             problem = "contains NUL bytes, which files of text do not have"
     if problem is not None:

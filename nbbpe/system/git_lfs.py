@@ -1,4 +1,17 @@
 """Pointers of Git LFS: what stands in the place of a large file in a checkout of which the large files were not fetched."""
 
+from __future__ import annotations
+
+from typing import BinaryIO
+
 LFS_POINTER = b"version https://git-lfs"  # how one begins
 IS_LFS_POINTER = "is a pointer of Git LFS in the place of the file, which `git lfs pull` fetches"
+_LARGEST = 1023  # bytes of one, by the specification of Git LFS
+
+
+def is_lfs_pointer(file: BinaryIO, size: int | None) -> bool:
+    """Whether a file, open at its start, is a pointer; only what is as small as one is read.
+
+    size : of the file in bytes, None where it is not known
+    """
+    return size is not None and size <= _LARGEST and file.read(len(LFS_POINTER)) == LFS_POINTER
