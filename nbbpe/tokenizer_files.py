@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .formats import folder, gpt2
 from .model.model import Model
+from .model.post_processor import read_templates
+from .system.excerpt import first_few
 from .system.paths import Path
+from .system.user_warnings import warn_user
 from .text.pattern import PatternLike
 
 if TYPE_CHECKING:
@@ -198,6 +201,7 @@ class TokenizerFiles:
         ['#version: 0.2\\n', 'a t\\n']
         """
         gpt2.write(vocab_path, merges_path, self._model, version_line)
+        self._warn_of_tokens_around("GPT-2's files")
 
     def to_tiktoken(self, name: str | None = None) -> Any:
         """A `tiktoken.Encoding` that gives the same ids; needs tiktoken.
@@ -214,7 +218,9 @@ class TokenizerFiles:
         """
         from .formats import tiktoken
 
-        return tiktoken.new_encoding(self.name if name is None else name, self._model)
+        encoding = tiktoken.new_encoding(self.name if name is None else name, self._model)
+        self._warn_of_tokens_around("an encoding of tiktoken's")
+        return encoding
 
     def save_tiktoken(self, path: Path) -> None:
         """Write a `.tiktoken` file of ranks. The file does not hold the pattern and the special tokens, so pass
@@ -227,6 +233,7 @@ class TokenizerFiles:
         from .formats import tiktoken
 
         tiktoken.write(path, self._model)
+        self._warn_of_tokens_around("a file of ranks")
 
     def save_tekken(self, path: Path) -> None:
         """Write Mistral's `tekken.json`, which mistral-common's `Tekkenizer.from_file` reads, and `nbbpe.load` too.
@@ -243,3 +250,16 @@ class TokenizerFiles:
         from .formats import tekken
 
         tekken.write(path, self._model)
+        self._warn_of_tokens_around("tekken.json")
+
+    def _warn_of_tokens_around(self, format_name: str) -> None:
+        """Warn if the tokenizer's file puts tokens around a text, for a format that cannot say so."""
+        templates = read_templates(self._model.extras.post_processor)
+        ids = [token_id for part in (*templates.single, *templates.pair) if isinstance(part, list) for token_id in part]
+        if not ids:
+            return
+        tokens = [self._model.vocab[token_id].decode(errors="replace") for token_id in dict.fromkeys(ids)]
+        warn_user(
+            f"{format_name} cannot hold which tokens encode(text, add_special_tokens=True) puts around a text "
+            f"({first_few(tokens)}): who reads it must add them. A tokenizer.json (Tokenizer.to_hf) holds them"
+        )

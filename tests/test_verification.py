@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import warnings
 from unittest import mock
 
 import pytest
 import texts
 
 import nbbpe
-from nbbpe import verification
+from nbbpe import cli, verification
 from nbbpe.conversion import find_format
 from nbbpe.formats import known_names
 
@@ -102,6 +103,36 @@ def test_what_is_put_around_a_text_is_that_of_tokenizers(small, processor, tmp_p
     ours.save(tmp_path / "folder")
     assert nbbpe.load(tmp_path / "folder").encode("x", add_special_tokens=True) == theirs.encode("x").ids
     assert ours.fingerprint == small.fingerprint  # ids of text are the same
+
+
+def test_a_format_that_cannot_hold_what_is_put_around_a_text_says_so(small, tmp_path, capsys):
+    around, _ = with_processor(small, PROCESSORS["Llama 3"], tmp_path)
+    only_bytes, _ = with_processor(small, PROCESSORS["ByteLevel"], tmp_path)
+    for tokenizer, is_told in (around, True), (only_bytes, False), (small, False):
+        for call in (
+            lambda each: each.save_tiktoken(tmp_path / "a.tiktoken"),
+            lambda each: each.to_tiktoken(),
+            lambda each: each.save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt"),
+        ):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                call(tokenizer)
+            told = [str(each.message) for each in caught]
+            assert len(told) == is_told
+            said = f"cannot hold which tokens encode(text, add_special_tokens=True) puts around a text ('{texts.SPECIAL}'"
+            assert all(said in message for message in told)
+    around.save(tmp_path / "folder")
+    assert cli.main(["convert", str(tmp_path / "folder"), str(tmp_path / "b.tiktoken")]) == 0
+    assert "a file of ranks cannot hold which tokens" in capsys.readouterr().err
+
+
+def test_a_tekken_json_says_that_it_cannot_hold_what_is_put_around_a_text(tmp_path):
+    vocab = {0: b"<s>"} | {i + 1: bytes([i]) for i in range(256)} | {257: b"th", 258: b"the"}
+    start = nbbpe.Tokenizer(vocab, [(b"t", b"h"), (b"th", b"e")], ["<s>"])
+    processor = post.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
+    around, _ = with_processor(start, processor, tmp_path)
+    with pytest.warns(UserWarning, match=r"tekken\.json cannot hold which tokens .* \('<s>'\): who reads it must add them"):
+        around.save_tekken(tmp_path / "tekken.json")
 
 
 def test_names_of_encodings_are_found_by_tiktoken(gpt2, monkeypatch, tmp_path):
