@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
 
 from .formats import gpt2, huggingface
+from .formats.known_names import at_revision
 from .formats.recognise import read_model, recognised
 from .system.atomic_files import made_folder
 from .system.paths import Path
@@ -17,7 +18,7 @@ from .text.pattern import PatternLike
 from .tokenizer import Tokenizer
 
 
-def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Tokenizer:
+def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True, revision: str | None = None) -> Tokenizer:
     """Read a tokenizer of any format that nbbpe knows.
 
     source : a folder that `Tokenizer.save` wrote; Hugging Face's tokenizer.json, or a folder with it (and with the tokens
@@ -32,6 +33,8 @@ def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Token
     check  : False to load a folder even if its files do not belong together, or if it was made with a version of `regex`
         that classes some characters differently; by default, these are errors
 
+    revision : of a model of the hub, a commit, branch or tag, as after the @ of its name; None for the default branch
+
     Raises FileNotFoundError, ValueError or TypeError that says what was looked for, or what is broken or not supported. If
     a format lacks the pattern or the special tokens, or has a part to ignore, pass more arguments to
     `Tokenizer.from_files`, `from_hf` or `from_tiktoken`.
@@ -42,6 +45,8 @@ def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Token
     >>> nbbpe.load("tokenizer.json") == tok
     True
     """
+    if revision is not None:
+        source = at_revision(source, revision)
     return source if isinstance(source, Tokenizer) else Tokenizer._of(read_model(source, check))
 
 

@@ -228,6 +228,9 @@ def test_a_revision_stands_after_the_name_of_a_model(small, monkeypatch, tmp_pat
         url, *downloads = asked
         assert hub.hf_hub_url("org/model", "tokenizer.json", revision=revision) == url
         assert {*downloads} == {("org/model", revision)}
+        asked.clear()
+        assert nbbpe.load("org/model", revision=revision) == small
+        assert asked == [url, *downloads]
     with pytest.raises(FileNotFoundError, match=r"^'org/model@none' is not .* could not fetch .*RevisionNotFoundError"):
         nbbpe.load("org/model@none")
     with pytest.raises(FileNotFoundError, match=r"^the model 'org/model@empty' has none of tokenizer\.json"):
@@ -236,6 +239,44 @@ def test_a_revision_stands_after_the_name_of_a_model(small, monkeypatch, tmp_pat
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"^'org/model@v1' is missing"):  # in a folder that is here
         nbbpe.load("org/model@v1")
+
+
+@pytest.mark.parametrize(
+    ("name", "revision", "message"),
+    [
+        ("org/model@v1", "v2", "'org/model@v1' has a revision, 'v1': leave revision='v2' out"),
+        ("org/model", 1, "revision must be a commit, branch or tag as a str, or None, not 1"),
+        ("cl100k_base", "v1", "revision='v1' is for the name of a model on Hugging Face's hub, .*, not for 'cl100k_base'"),
+        ("org/here", "v1", "revision='v1' is for the name of a model .*, not for 'org/here'"),
+        (None, "v1", "revision='v1' is for the name of a model .*, not for None"),
+    ],
+)
+def test_a_revision_of_what_has_none_is_refused(monkeypatch, tmp_path, name, revision, message):
+    (tmp_path / "org" / "here").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        nbbpe.load(name, revision=revision)
+
+
+def test_a_revision_is_found_in_the_cache_of_huggingface_hub(small, monkeypatch, tmp_path):
+    hub = pytest.importorskip("huggingface_hub", reason="needs huggingface_hub")
+
+    def no_network(url):
+        raise OSError("no network")
+
+    monkeypatch.setattr(hub, "get_hf_file_metadata", no_network)
+    monkeypatch.setattr(hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    first, later = small, small.with_special_tokens(["<later>"])
+    for tokenizer, ref, commit in (first, "v1.0", "a" * 40), (later, "main", "b" * 40):
+        folder = tmp_path / "models--org--model"
+        (folder / "refs").mkdir(parents=True, exist_ok=True)
+        (folder / "refs" / ref).write_text(commit)
+        (folder / "snapshots" / commit).mkdir(parents=True)
+        tokenizer.to_hf(folder / "snapshots" / commit / "tokenizer.json")
+    for revision, expected in (None, later), ("main", later), ("v1.0", first), ("a" * 40, first):
+        assert nbbpe.load("org/model", revision=revision) == expected
+    with pytest.raises(FileNotFoundError, match=r"^'org/model@v2' is not a file here, and huggingface_hub could not fetch"):
+        nbbpe.load("org/model", revision="v2")
 
 
 @pytest.mark.parametrize("files", [["tokenizer.json"], ["vocab.json", "merges.txt"]])

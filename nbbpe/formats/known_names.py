@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ..system.excerpt import shown
 from .tiktoken_package import tiktoken_package
 from .transformers_names import ADDED, CONFIG, MAP, MODEL_CONFIG
 
@@ -37,6 +38,24 @@ def found_by_name(name: str) -> Any:
     if found is None or name.startswith(".") or os.path.exists(os.path.dirname(found[1])):
         return None
     return _of_hub(*found.groups())
+
+
+def at_revision(name: object, revision: object) -> str:
+    """The name of a model with a revision after it, as `found_by_name` takes it.
+
+    Raises TypeError for what is not the name of a model, or has a revision already, and for a revision that is no str.
+    """
+    if not isinstance(revision, str):
+        raise TypeError(f"revision must be a commit, branch or tag as a str, or None, not {shown(revision)}")
+    found = _ORG_MODEL.fullmatch(name) if isinstance(name, str) else None
+    if found is None or os.path.exists(name):  # type: ignore[arg-type]
+        raise TypeError(
+            f"revision={shown(revision)} is for the name of a model on Hugging Face's hub, such as 'org/model', not for "
+            f"{shown(name)}"
+        )
+    if found[2]:
+        raise TypeError(f"{name!r} has a revision, {found[2]!r}: leave revision={shown(revision)} out")
+    return f"{name}@{revision}"
 
 
 def encoding_of_model(name: str) -> str | None:
