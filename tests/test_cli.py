@@ -789,7 +789,7 @@ def test_help_names_all_commands(run):
     [
         (["--nope"], ["--nope"]),
         (["nope"], ["nope"]),
-        (["encode"], ["no tokenizer is given"]),
+        (["encode"], ["no tokenizer is given (with -t)"]),
         (["encode", "text.txt"], ["no tokenizer is given", "NBBPE_TOKENIZER"]),
         (["inspect"], ["no tokenizer is given", "NBBPE_TOKENIZER"]),
         (["encode", "text.txt", "-t", "tok", "-o", "ids.zip"], ["ids.zip", ".npy"]),

@@ -139,7 +139,8 @@ def _run(arguments: list[str]) -> int:
         command = error.ctx.command_path if error.ctx else "nbbpe"
         message = _reworded(error.format_message()).rstrip(".")
         if isinstance(error, click.MissingParameter) and error.param is not None and error.param.envvar:
-            message = f"no tokenizer is given, and the environment variable {error.param.envvar} is not set"
+            option = next((f" (with {name})" for name in error.param.opts if name.startswith("-")), "")
+            message = f"no tokenizer is given{option}, and the environment variable {error.param.envvar} is not set"
         _say(f"error: {message} (see {command} --help)", command=command)
         return EXIT_USAGE
 
