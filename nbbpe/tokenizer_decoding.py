@@ -28,7 +28,8 @@ class TokenizerDecoding:
         """The bytes that ids stand for.
 
         Ids are integers of any type but bool; an array of them has one dimension. `skip_special_tokens` skips the ids of
-        special tokens. Raises ValueError that names an id outside the vocabulary.
+        special tokens. Raises ValueError that names an id outside the vocabulary, and TypeError for what holds no ids in an
+        order, such as bytes or a dict.
 
         >>> tok.decode_bytes([258, 255])
         b'the\\xff'
@@ -49,8 +50,9 @@ class TokenizerDecoding:
         >>> tok.decode([258, 261, 263], skip_special_tokens=True)
         'the cat'
         """
-        if errors is None:  # by which a Decoder gives bytes
-            raise TypeError('errors must be a str as in bytes.decode, such as "strict", not None; decode_bytes gives bytes')
+        if not isinstance(errors, str):  # for None, a Decoder gives bytes
+            way_out = "decode_bytes gives bytes" if errors is None else "skip_special_tokens is given by its name"
+            raise TypeError(f'errors must be a str as in bytes.decode, such as "strict", not {shown(errors)}; {way_out}')
         text: str = self._decoding(skip_special_tokens).decode(ids, errors)
         return text
 

@@ -117,6 +117,18 @@ def test_what_is_no_list_is_an_error(small, bad):
         small.decode(bad)
 
 
+@pytest.mark.parametrize(
+    "bad", [b"ab", bytearray(b"ab"), {97: 1}, {97, 98}, frozenset([97])], ids=lambda bad: type(bad).__name__
+)
+def test_numbers_that_are_no_ids_in_an_order_are_an_error(small, bad):
+    """As the bytes of a file of ids: each would be decoded as one id."""
+    decodes = [small.decode, small.decode_bytes, small.stream_decoder().feed, lambda ids: small.decode_batch([ids])]
+    for decode in decodes:
+        with pytest.raises(TypeError, match=rf"ids must be a list or an array of integers, not {type(bad).__name__}[:,] "):
+            decode(bad)
+    assert small.decode(np.frombuffer(b"ab", dtype=np.uint8)) == small.decode({97: 1, 98: 1}.keys()) == "ab"
+
+
 def test_an_error_of_the_iterable_reaches_the_user(small):
     def ids():
         yield 97
@@ -214,6 +226,8 @@ def test_no_errors_are_no_way_to_bytes(small):
     for decode in small.decode, lambda ids, errors: small.decode_batch([ids], errors):
         with pytest.raises(TypeError, match=r"errors must be a str .* not None; decode_bytes gives bytes"):
             decode([97], None)
+        with pytest.raises(TypeError, match=r"errors must be a str .* not True; skip_special_tokens is given by its name"):
+            decode([97], True)  # which is skip_special_tokens in tokenizers and transformers
 
 
 @pytest.mark.parametrize("bad", [[97, 98], np.array([97, 98])])

@@ -23,6 +23,16 @@ _FEW = 1 << 7  # ids of an array: converting so few to a list is faster than ask
 _ROOM, _KEPT_ROOM = 1 << 14, 1 << 20  # bytes of room: at first, and at most between two calls
 
 
+# What has numbers that are not ids in an order, by its type, and what to do instead.
+_NOT_IDS: dict[type, str] = {
+    bytes: ": np.frombuffer(data, dtype) gives the ids of raw bytes, and nbbpe.TokenFile(path) those of a file",
+    bytearray: ": np.frombuffer(data, dtype) gives the ids of raw bytes",
+    dict: ", whose keys would be decoded: give one of its values",
+    set: ", which has no order",
+    frozenset: ", which has no order",
+}
+
+
 class _Out:
     """Room for decoded bytes; used by one thread at a time."""
 
@@ -49,12 +59,15 @@ class Decoder:
     def decode(self, ids: Iterable[int] | NDArray[Any], errors: str | None = None) -> Any:
         """The bytes of ids; or with `errors`, as in bytes.decode, the text as a str.
 
-        Raises ValueError that names an invalid id, TypeError if `ids` is not iterable.
+        Raises ValueError that names an invalid id, TypeError if `ids` is not iterable, or has no ids in an order.
         """
         if self._idle and type(ids) is list:  # as below, at less cost
             decoded = self._copy(ids, 0, -1, errors)
             if decoded is not None:
                 return decoded
+        kind: type = type(ids)
+        if kind in _NOT_IDS:
+            raise TypeError(f"ids must be a list or an array of integers, not {kind.__name__}{_NOT_IDS[kind]}")
         if hasattr(ids, "__array__"):  # arrays of NumPy and of other libraries (torch, pandas)
             return self._decode_array(np.asarray(ids), errors)
         try:
