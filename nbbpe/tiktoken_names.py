@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .encoding.special_choice import ALL, NONE, Choice
 from .model.model import Model
+from .system.excerpt import shown
 from .system.lazy import lazy
 from .text.utf8 import Text, to_bytes
 
@@ -48,12 +49,17 @@ class TiktokenNames:
         return set(self._model.special)
 
     def is_special_token(self, token: int) -> bool:
-        """Whether an id is that of a special token.
+        """Whether an id is that of a special token. Raises TypeError for what is not an integer.
 
         >>> tok.is_special_token(263), tok.is_special_token(258)
         (True, False)
         """
-        return token in self._special_ids
+        try:
+            return operator.index(token) in self._special_ids
+        except TypeError:
+            raise TypeError(
+                f"token must be an id, an integer, not {shown(token)} (special_tokens_set has the tokens themselves)"
+            ) from None
 
     @lazy
     def _special_ids(self) -> frozenset[int]:

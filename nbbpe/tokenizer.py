@@ -173,12 +173,19 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
     def token_to_id(self, token: str | bytes) -> int | None:
         """The id of a token (a str means its UTF-8 bytes), or None if it is not in the vocabulary.
 
+        Raises TypeError for what is neither.
+
         >>> tok.token_to_id("the"), tok.token_to_id(b"\\xff"), tok.token_to_id("dog")
         (258, 255, None)
         """
         if isinstance(token, str) and token in self._model.special:
             return self._model.special[token]
-        return self._ids.get(to_bytes(token))
+        try:
+            return self._ids.get(to_bytes(token))
+        except TypeError:
+            raise TypeError(
+                f"token must be one token as str or bytes, not {shown(token)} (id_to_token takes ids)"
+            ) from None
 
     def id_to_token(self, token_id: int) -> bytes | None:
         """The bytes of a token, special tokens included, or None if no token has this id.

@@ -76,6 +76,15 @@ def test_a_special_token_that_is_added_is_one_only_where_it_was_added():
     assert not tok.is_special_token(257)
 
 
+def test_a_token_in_place_of_an_id_and_an_id_in_place_of_a_token_are_told():
+    tok = nbbpe.Tokenizer(BYTES, [], ["<a>"])
+    with pytest.raises(TypeError, match=r"token must be an id, an integer, not '<a>' \(special_tokens_set has the tokens"):
+        tok.is_special_token("<a>")
+    with pytest.raises(TypeError, match=r"token must be one token as str or bytes, not 97 \(id_to_token takes ids\)"):
+        tok.token_to_id(97)
+    assert tok.is_special_token(np.uint16(256))
+
+
 def test_single_tokens_are_those_of_tiktoken(both):
     ours, theirs = both
     for token in "hello", b"hello", END, b"\xff", "the":
