@@ -372,6 +372,32 @@ def test_tokens_and_offsets_are_worked_out_when_asked_for(folders):
     assert pickle.loads(pickle.dumps(found)).n_sequences == 1
 
 
+def test_a_pickled_result_says_how_to_keep_what_it_lacks(folders):
+    ours, theirs = both(folders["plain"])
+    found, expected = ours("the cat"), theirs("the cat")
+    again = pickle.loads(pickle.dumps(found))
+    calls = [
+        lambda batch: batch.tokens(),
+        lambda batch: batch.word_ids(0),
+        lambda batch: batch.char_to_token(char_index=5, batch_or_char_index=0),
+    ]
+    for call in calls:
+        for batch in again, pickle.loads(pickle.dumps(again)):
+            with pytest.raises(
+                ValueError, match=r"\w+\(\) is not available: a result is pickled as its columns alone\. Call it before"
+            ):
+                call(batch)
+    assert again[:1] == {name: column[:1] for name, column in again.items()}
+    assert again.encodings is None
+    assert len(found.encodings) == 1
+    again = pickle.loads(pickle.dumps(found))
+    assert again.is_fast
+    assert [call(again) for call in calls] == [call(found) for call in calls] == [call(expected) for call in calls]
+    made = type(found)({"input_ids": [1]})  # as trainers do
+    with pytest.raises(ValueError, match="not available when using"):
+        made.tokens()
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_tell_what_those_of_tokenizers_tell(folders, name):
     ours, theirs = both(folders[name])

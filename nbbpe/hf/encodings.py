@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from operator import itemgetter
@@ -195,13 +196,14 @@ class NbbpeEncoding(BatchEncoding):  # type: ignore[misc]
     """The result of a call.
 
     What more can be asked for (`encodings`: tokens, words, offsets) is worked out then. Where tokenizers must tell it, that
-    is with the tokenizer as it is then. A pickled result goes without.
+    is with the tokenizer as it is then. A pickled result goes without, unless its `encodings` were asked for before.
 
     It is made as a BatchEncoding is, as `type(batch)(data)` makes one, too, in trainers.
     """
 
     _n_sequences: int | None
     _asked: Callable[[], Any] | None = None  # gives the list of `encodings`
+    _is_unpickled = False
 
     @classmethod
     def of(cls, data: dict[str, Any], n_texts: int | None, encodings: Callable[[], Any] | None, tensor_type: Any) -> Any:
@@ -241,5 +243,28 @@ class NbbpeEncoding(BatchEncoding):  # type: ignore[misc]
         return {"data": self.data, "encodings": self.__dict__.get("_found"), "n_sequences": self._n_sequences}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._asked, self._n_sequences = None, state["n_sequences"]
+        self._asked, self._n_sequences, self._is_unpickled = None, state["n_sequences"], True
         super().__setstate__(state)
+
+
+def _told(name: str) -> Callable[..., Any]:
+    """A method of BatchEncoding, which for a result without `encodings` would say that the tokenizer is a slow one."""
+    method: Callable[..., Any] = getattr(BatchEncoding, name)
+
+    @functools.wraps(method)
+    def told(self: NbbpeEncoding, *arguments: Any, **options: Any) -> Any:
+        if self._is_unpickled and self._encodings is None:
+            raise ValueError(
+                f"{name}() is not available: a result is pickled as its columns alone. Call it before, or ask for the "
+                "result's `encodings` before, which then are pickled, too"
+            )
+        return method(self, *arguments, **options)
+
+    return told
+
+
+for _name in (
+    *("tokens", "sequence_ids", "word_ids", "token_to_sequence", "token_to_word", "token_to_chars"),
+    *("word_to_tokens", "word_to_chars", "char_to_token", "char_to_word"),
+):
+    setattr(NbbpeEncoding, _name, _told(_name))
