@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.pieces.pattern_tables import ASKS, MATCH_ENDS, NO_MATCH, UNDECIDED
+from ..kernels.pieces.pattern_tables import ASKS, MATCH_ENDS, UNDECIDED
 from .automaton import DEAD, START
 from .partial_automaton import PartialAutomaton
 from .pattern_parser import Unsupported
@@ -41,8 +41,8 @@ class Runs:
         """Find the next states, and what the states tell."""
         if (automaton.tells == UNDECIDED).any():
             raise Unsupported("what is undecided")
-        next_state, tells = automaton.next_state.copy(), automaton.tells[:, :-1].copy()
-        next_state[DEAD], tells[DEAD] = DEAD, NO_MATCH  # not where runs start
+        next_state, tells = automaton.next_state.copy(), automaton.tells[:, :-1]
+        next_state[DEAD] = DEAD  # not where runs start
         is_asking = automaton.tells[:, -1] >= ASKS
         self.ends = automaton.tells[:, -1] == MATCH_ENDS
         self.asks = (tells == ASKS) & ~is_asking[:, None]
