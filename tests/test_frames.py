@@ -455,6 +455,15 @@ def test_a_file_that_was_cut_off_or_damaged_is_an_error_that_names_it(small, tmp
     assert n_errors > 12
 
 
+def test_a_block_of_no_kind_is_an_error_that_names_its_place(small, tmp_path):
+    frame, invalid = frames.zstd(b"some words"), by_hand(0, kind=3)
+    path = tmp_path / "a.txt.zst"
+    path.write_bytes(frame + invalid)
+    place = len(frame) + len(frames.MAGIC) + 2
+    with pytest.raises(OSError, match=rf"a\.txt\.zst' is broken or truncated.*: an invalid block begins at byte {place}$"):
+        encoded(small, path, tmp_path)
+
+
 def test_a_header_that_says_another_length_never_gives_other_ids(small, tmp_path, cut_everywhere):
     """Of gzip alone, which decompresses without the length that `bgzip` adds."""
     data = [f"{i * 7919} words ".encode() * 20 for i in range(5)]
