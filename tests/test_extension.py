@@ -347,6 +347,16 @@ def test_a_token_that_older_merges_make_unreachable_is_named():
     assert larger.encode("xbcdz") == [258, ord("z")]
 
 
+def test_of_many_words_some_are_checked_all_over_the_source(monkeypatch):
+    start = nbbpe.Tokenizer(BYTES | {256: b"bc", 257: b"xbc", 258: b"xbcd"}, [(b"xbc", b"d"), (b"b", b"c")])
+    monkeypatch.setattr(extension, "_MOST_CHECKED", 2)
+    with (
+        pytest.warns(UserWarning, match="1 of 2 words of the source get other ids than training gave them"),
+        pytest.warns(UserWarning, match="1 of the 3 new tokens cannot be reached"),
+    ):
+        start.extend(documents=["xbce"] * 10 + ["dz"] * 5 + ["xbcdz"] * 2, vocab_size=262)
+
+
 def test_progress_is_that_of_the_new_tokens(small):
     said = []
     small.extend(documents=[texts.SAMPLE], vocab_size=small.vocab_size + 9, progress=lambda *each: said.append(each))
