@@ -369,6 +369,7 @@ def test_tokens_and_offsets_are_worked_out_when_asked_for(folders):
     again = pickle.loads(pickle.dumps(ours("the cat")))
     assert again["input_ids"] == theirs("the cat")["input_ids"]
     assert not again.is_fast
+    assert again.n_sequences == 1
     assert pickle.loads(pickle.dumps(found)).n_sequences == 1
 
 
@@ -493,7 +494,7 @@ def check_words(found: Any, expected: Any) -> None:
     for row, other in zip(found.encodings, expected.encodings, strict=True):
         for told in "word_ids", "tokens", "offsets", "sequence_ids":
             assert getattr(row, told) == getattr(other, told)
-        for number in range(-1, len(other) + 2):
+        for number in [*range(-1, len(other) + 2), (1 << 32) - 1, 1 << 32]:
             for told in "token_to_word", "token_to_chars":
                 assert outcome(getattr(row, told), number) == outcome(getattr(other, told), number)
             for told in "word_to_tokens", "char_to_word", "char_to_token", "word_to_chars":
@@ -695,6 +696,7 @@ def test_plain_calls_never_reach_tokenizers(folders, monkeypatch):
         ({"RAYON_NUM_THREADS": "3"}, 3),
         ({"RAYON_NUM_THREADS": "0"}, None),
         ({"RAYON_NUM_THREADS": "many"}, None),
+        ({"RAYON_NUM_THREADS": "٣"}, None),
     ],
 )
 def test_threads_are_limited_by_the_variables_of_tokenizers(folders, monkeypatch, variables, n_threads):
