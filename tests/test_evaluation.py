@@ -143,6 +143,7 @@ def test_invalid_arguments_are_errors(small, tmp_path):
     for tokenizers, on, error, message in [
         ([small], tmp_path / "a.txt", TypeError, "tokenizers must be a dict from names to tokenizers, not list"),
         ({"a": "tok"}, tmp_path / "a.txt", TypeError, "tokenizers must be a dict .*, and has 'a': 'tok'"),
+        ({1: small}, tmp_path / "a.txt", TypeError, "tokenizers must be a dict from names .*, and has 1: "),
         ({}, tmp_path / "a.txt", ValueError, "tokenizers names none"),
         ({"a": small}, {}, ValueError, "on names no text"),
         ({"a": small}, {"x": iter(["the cat"])}, TypeError, "'x' is read several times"),
