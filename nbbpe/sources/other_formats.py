@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..system.git_lfs import IS_LFS_POINTER, is_lfs_pointer
+from ..system.git_lfs import IS_LFS_POINTER, LARGEST_LFS_POINTER, is_lfs_pointer
 from ..system.user_warnings import warn_user
 from .inputs import File
 from .plain import PlainText
@@ -27,10 +27,11 @@ def refuse_pointer(file: File) -> None:
 
 
 def _is_pointer(file: File) -> bool:
-    if file.path is None or not file.size():
+    size = file.size() if file.path is not None else None
+    if not size or size > LARGEST_LFS_POINTER:  # there may be thousands of larger files, which need not be opened
         return False
     with file.open() as raw:
-        return is_lfs_pointer(raw, file.size())
+        return is_lfs_pointer(raw, size)
 
 
 def warn_of_other_formats(text: PlainText, name: str) -> None:

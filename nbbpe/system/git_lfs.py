@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 LFS_POINTER = b"version https://git-lfs"  # how one begins
 IS_LFS_POINTER = "is a pointer of Git LFS in the place of the file, which `git lfs pull` fetches"
-_LARGEST = 1023  # bytes of one, by the specification of Git LFS
+LARGEST_LFS_POINTER = 1023  # bytes, by the specification of Git LFS
 
 
 def is_lfs_pointer(file: BinaryIO, size: int | None) -> bool:
@@ -14,4 +14,4 @@ def is_lfs_pointer(file: BinaryIO, size: int | None) -> bool:
 
     size : of the file in bytes, None where it is not known
     """
-    return size is not None and size <= _LARGEST and file.read(len(LFS_POINTER)) == LFS_POINTER
+    return size is not None and size <= LARGEST_LFS_POINTER and file.read(len(LFS_POINTER)) == LFS_POINTER
