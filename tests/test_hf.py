@@ -522,7 +522,7 @@ STEPS: dict[str, tuple[Callable[[Any], list[Any]], bool]] = {
     "deepseek3": (lambda _: splits("deepseek3"), True),
     "digits": (lambda steps: [steps.Digits(individual_digits=True), steps.ByteLevel(add_prefix_space=False)], True),
     "digits of bytes": (lambda steps: [steps.ByteLevel(add_prefix_space=False), steps.Digits()], False),
-    "no regex": (lambda steps: [steps.ByteLevel(add_prefix_space=False, use_regex=False)], False),
+    "no regex": (lambda steps: [steps.ByteLevel(add_prefix_space=False, use_regex=False)], True),
     "dropped": (lambda steps: [steps.Split(" ", "removed"), steps.ByteLevel(add_prefix_space=False)], False),
 }
 

@@ -141,7 +141,7 @@ class Applied:
         """
         model = self._model
         pattern = model.pattern
-        if not (pattern.is_compiled or pattern.is_partly_compiled) or self._cuts_more_than_the_pattern:
+        if self._cuts_more_than_the_pattern:
             return None
         if isinstance(ids, list) and isinstance(starts, list) and len(ids) <= _FEW_IDS:
             tokens = list(map(model.vocab.__getitem__, ids))
