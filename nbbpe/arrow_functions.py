@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from .encoding.special_choice import ALL, Choice
 from .model.special_tokens import check_special_tokens
+from .patterns.pattern import PatternLike, get_pattern
 from .sources import Skipped, check_on_error, warn_of_skipped
 from .sources.arrow import ArrowColumn
 from .sources.optional_packages import require
 from .system.excerpt import shown
-from .text.pattern import PatternLike, get_pattern
 from .text.utf8 import check_collected
 
 if TYPE_CHECKING:

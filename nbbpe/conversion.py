@@ -11,10 +11,10 @@ from typing import Any, Literal, NamedTuple
 from .formats import gpt2, huggingface
 from .formats.known_names import at_revision
 from .formats.recognise import read_model, recognised
+from .patterns.pattern import PatternLike
 from .system.atomic_files import made_folder
 from .system.paths import Path
 from .system.wrong_argument import WrongArgument
-from .text.pattern import PatternLike
 from .tokenizer import Tokenizer
 
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from .patterns.automaton import Automaton
+from .patterns.automaton_drawing import draw_automaton
+from .patterns.boundaries import certain_pairs, certain_triples
+from .patterns.determiniser import UNDECODABLE
+from .patterns.pattern import PatternLike, get_pattern
 from .system.atomic_files import whole_file, write_text
 from .system.stretches import starts_of
-from .text.automaton import Automaton
-from .text.automaton_drawing import draw_automaton
-from .text.boundaries import certain_pairs, certain_triples
-from .text.determiniser import UNDECODABLE
-from .text.pattern import PatternLike, get_pattern
 from .text.utf8 import Text, to_bytes, to_text
 
 if TYPE_CHECKING:
-    from .text.levels import Levels
+    from .patterns.levels import Levels
 
 _N_EXAMPLES = 4  # of a class, beside its characters of ASCII
 _WIDTH, _MOST_LINES = 78, 20  # of a text that a pattern is shown on
@@ -132,7 +132,7 @@ def explain_pattern(pattern: PatternLike, text: Text | None = None) -> Explanati
     found = get_pattern(pattern)
     if text is not None and not isinstance(text, str):
         text = to_text(to_bytes(text))
-    from .text.levels import join_levels
+    from .patterns.levels import join_levels
 
     # Without a pattern, a document is one pretoken, and nothing needs an automaton.
     automata = tuple(found.automata) if found.is_compiled else ()

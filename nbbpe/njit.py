@@ -9,8 +9,8 @@ from .kernels.encoding import encode_into as _kernel
 from .kernels.encoding.encode_into import State, Tables
 from .kernels.machine import secret
 from .model.model import Model
+from .patterns.pattern import get_pattern
 from .system.integers import check_positive
-from .text.pattern import get_pattern
 
 __all__ = ["State", "Tables", "encode_into", "new_state"]
 

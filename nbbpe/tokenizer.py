@@ -25,12 +25,12 @@ from .model.model import Model
 from .model.post_processor import Templates, read_templates
 from .model.vocab_checks import Merge, Vocab
 from .names_elsewhere import NamesElsewhere
+from .patterns.pattern import PatternLike, splits_by_regex
 from .system.excerpt import shown
 from .system.integers import check_integer
 from .system.lazy import lazy, method_on_use
 from .text.byte_source import Source, as_source, bytes_left
 from .text.normalizer import Chain
-from .text.pattern import PatternLike, splits_by_regex
 from .text.utf8 import Data, Lent, Text, check_items, to_bytes, to_data, to_text
 from .text.windows import Reader, TextStream
 from .tiktoken_names import TiktokenNames

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from .formats import folder, gpt2
 from .model.model import Model
 from .model.post_processor import read_templates
+from .patterns.pattern import PatternLike
 from .system.excerpt import first_few
 from .system.paths import Path
 from .system.user_warnings import warn_user
-from .text.pattern import PatternLike
 
 if TYPE_CHECKING:
     from typing_extensions import Self

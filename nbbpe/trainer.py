@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .model.special_tokens import check_special_tokens
+from .patterns.pattern import PatternLike, get_pattern, splits_by_regex
 from .system.integers import check_integer
 from .system.memory_limits import MemoryLimit
 from .system.paths import Path
 from .system.progress import ProgressOption
 from .system.wrong_argument import WrongArgument
-from .text.pattern import PatternLike, get_pattern, splits_by_regex
 from .text.utf8 import Text
 from .tokenizer import Tokenizer
 from .training.learning_options import check_learning_options

@@ -116,8 +116,8 @@ def store_tables(into: str | None) -> None:
     """Have the tables of all named patterns stored, where kernels are or in a folder, so that no process makes them; and
     their digests, by which a custom regex is known to be one of them."""
     from .model.provenance import classes_digest
-    from .text.pattern import NAMED, names_of_digests
-    from .text.stored_tables import store_pattern_tables
+    from .patterns.pattern import NAMED, names_of_digests
+    from .patterns.stored_tables import store_pattern_tables
 
     classes_digest(into)
     names_of_digests(into)

@@ -20,11 +20,11 @@ from numba import njit
 
 from nbbpe.kernels.machine.intrinsics import address_of
 from nbbpe.kernels.pieces.pretokens import begin_piece, new_split_scratch, pretoken_end
-from nbbpe.text.automaton import Automaton, compile_automaton
-from nbbpe.text.code_points import read_off
-from nbbpe.text.levels import join_levels
-from nbbpe.text.pattern import NAMED, Pattern
-from nbbpe.text.pattern_parser import (
+from nbbpe.patterns.automaton import Automaton, compile_automaton
+from nbbpe.patterns.code_points import read_off
+from nbbpe.patterns.levels import join_levels
+from nbbpe.patterns.pattern import NAMED, Pattern
+from nbbpe.patterns.pattern_parser import (
     NO_LIMIT,
     Characters,
     Choice,
@@ -35,7 +35,7 @@ from nbbpe.text.pattern_parser import (
     Unsupported,
     parse,
 )
-from nbbpe.text.pattern_tables import new_pattern_tables
+from nbbpe.patterns.pattern_tables import new_pattern_tables
 from nbbpe.text.utf8 import padded
 
 # Each distinct list of regexes once, by the first name that has it.

@@ -10,7 +10,7 @@ import numpy as np
 
 from nbbpe.kernels.pieces import pattern_tables
 from nbbpe.kernels.pieces.boundaries import mark_cuts, new_classes
-from nbbpe.text.pattern import Pattern
+from nbbpe.patterns.pattern import Pattern
 from nbbpe.text.utf8 import padded
 
 

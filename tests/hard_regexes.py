@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from nbbpe.text.pattern import NAMED
+from nbbpe.patterns.pattern import NAMED
 
 GPT2 = NAMED["gpt2"].regex
 AFTER_LETTER = r"(?<=\p{L})" + GPT2  # 's and the like

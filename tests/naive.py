@@ -405,7 +405,7 @@ def is_plain_word(piece):
 
 
 def random_ascii_word(source, leads, least, any_case):
-    """A random word as text/ascii_words.py describes: perhaps a lead, then `least` to 40 letters."""
+    """A random word as patterns/ascii_words.py describes: perhaps a lead, then `least` to 40 letters."""
     letters = ascii_letters if any_case else ascii_lowercase
     rest = source.choices(letters, k=source.choice([least, least + 1, 40]) - 1)
     return source.choice(leads) + source.choice(ascii_letters) + "".join(rest)

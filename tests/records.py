@@ -14,9 +14,9 @@ import texts
 
 import nbbpe
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
+from nbbpe.patterns.pattern import NAMED
 from nbbpe.sources import Tally, find_inputs
 from nbbpe.text.chunks import CutRules
-from nbbpe.text.pattern import NAMED
 
 DOCUMENTS = [
     texts.SAMPLE,

@@ -24,9 +24,10 @@ from nbbpe.formats import folder_tables, tiktoken
 from nbbpe.idfiles import block_writer, division, part_encoder, publishing, token_file
 from nbbpe.kernels.pieces import special_tokens
 from nbbpe.model import long_merges
+from nbbpe.patterns import pattern, regex_splitter, time_limit
 from nbbpe.sources import columns, compressed, frames, json_array, jsonl, line_chunks, parquet, read_ahead
 from nbbpe.system import kept_folder, part_joiner
-from nbbpe.text import chunks, pattern, regex_splitter, text_rows, text_splitter, time_limit, utf8, windows
+from nbbpe.text import chunks, text_rows, text_splitter, utf8, windows
 from nbbpe.training import first_pairs, merges
 from nbbpe.words import forecast
 

@@ -39,6 +39,7 @@ LAYERS = [
         "sources",
         "model",
         "text",
+        "patterns",
         "system",
     ),
     *(
@@ -156,9 +157,9 @@ def test_kernels_import_only_kernels_numpy_and_numba(path):
             assert root in {"numpy", "numba", "llvmlite"} or root in sys.stdlib_module_names, name
 
 
-def test_regex_is_known_to_the_text_layer_and_formats_only():
+def test_regex_is_known_to_text_patterns_and_formats_only():
     users = {layer_of(module_of(path)) for path in FILES if any(name.split(".")[0] == "regex" for name in imports(path))}
-    assert users <= {"text", "formats"}
+    assert users <= {"text", "patterns", "formats"}
 
 
 def test_no_module_is_without_a_docstring():

@@ -1,4 +1,4 @@
-"""text/ascii_words.py and `word_end` of kernels/pieces/pretokens.py: words that are split without a walk."""
+"""patterns/ascii_words.py and `word_end` of kernels/pieces/pretokens.py: words that are split without a walk."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbbpe.kernels.pieces import pattern_tables as layout
-from nbbpe.text.automaton import Automaton, compile_automaton
-from nbbpe.text.determiniser import MOST_STATES
-from nbbpe.text.levels import join_levels
-from nbbpe.text.pattern import NAMED, get_pattern
-from nbbpe.text.pattern_parser import Unsupported, parse
-from nbbpe.text.pattern_tables import words_of_last
+from nbbpe.patterns.automaton import Automaton, compile_automaton
+from nbbpe.patterns.determiniser import MOST_STATES
+from nbbpe.patterns.levels import join_levels
+from nbbpe.patterns.pattern import NAMED, get_pattern
+from nbbpe.patterns.pattern_parser import Unsupported, parse
+from nbbpe.patterns.pattern_tables import words_of_last
 
 
 def words_and_classes(automaton: Automaton):

@@ -1,4 +1,4 @@
-"""text/ and kernels/pieces/pretokens.py: split regexes as automata. `regex` is the authority, and so are slow twins.
+"""patterns/ and kernels/pieces/pretokens.py: split regexes as automata. `regex` is the authority, and so are slow twins.
 
 With NBBPE_EXHAUSTIVE=1 in the environment, as CI sets it, all strings of four classes, all code points, 200,000 random
 strings for each pattern and 200 kB of each file are compared; else some of these, mostly of the patterns that have a name.
@@ -44,16 +44,16 @@ from timing import seconds
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK
-from nbbpe.text.automaton import Automaton, compile_automaton, split
-from nbbpe.text.boundaries import certain_pairs, certain_triples
-from nbbpe.text.code_points import in_any_case, read_off
-from nbbpe.text.levels import join_levels
-from nbbpe.text.pattern import NAMED, get_pattern
-from nbbpe.text.pattern_parser import (
+from nbbpe.patterns.automaton import Automaton, compile_automaton, split
+from nbbpe.patterns.boundaries import certain_pairs, certain_triples
+from nbbpe.patterns.code_points import in_any_case, read_off
+from nbbpe.patterns.levels import join_levels
+from nbbpe.patterns.pattern import NAMED, get_pattern
+from nbbpe.patterns.pattern_parser import (
     Unsupported,
     parse,
 )
-from nbbpe.text.pattern_tables import needs_memo, new_pattern_tables
+from nbbpe.patterns.pattern_tables import needs_memo, new_pattern_tables
 
 
 @pytest.fixture(params=mostly_slow(PATTERNS, usual=NAMED))

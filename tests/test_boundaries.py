@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from nbbpe.kernels.machine.intrinsics import BLOCK, PADDING
 from nbbpe.kernels.machine.intrinsics_look_up import FORM
 from nbbpe.kernels.pieces import pattern_tables
-from nbbpe.text.code_points import CLASSES, character_classes
-from nbbpe.text.pattern import NAMED, Pattern
+from nbbpe.patterns.code_points import CLASSES, character_classes
+from nbbpe.patterns.pattern import NAMED, Pattern
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")
 
@@ -134,7 +134,7 @@ sys.path.insert(0, sys.argv[1])
 import boundary_rules, texts
 from nbbpe.kernels.pieces import pattern_tables
 from nbbpe.kernels.machine.intrinsics_look_up import FORM
-from nbbpe.text.pattern import NAMED
+from nbbpe.patterns.pattern import NAMED
 data = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x20000)])).encode() + texts.SAMPLE.encode() + bytes(range(256)) * 9
 found = [boundary_rules.marked(b"x" * n + data, pattern) for n in (0, 1, 2, 31) for pattern in NAMED.values()]
 print(FORM, hashlib.sha256(str(found).encode()).hexdigest())

@@ -21,9 +21,9 @@ import nbbpe
 from nbbpe.idfiles import part_encoder
 from nbbpe.kernels.machine.intrinsics import PADDING
 from nbbpe.kernels.pieces.special_tokens import SpecialTokens, new_special_tokens
+from nbbpe.patterns.pattern import NAMED, get_pattern
 from nbbpe.text import special_search, utf8, windows
 from nbbpe.text.chunks import CutRules, PositionedBytes, cut_file, find_chunk_boundaries, find_cuts
-from nbbpe.text.pattern import NAMED, get_pattern
 from nbbpe.text.utf8 import to_bytes, to_text
 from nbbpe.text.windows import Reader, TextReader, TextStream, concatenated
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from nbbpe.counting.counters import WordRules
 from nbbpe.counting.parallel_counting import count_files
 from nbbpe.counting.word_counts import WordCounts
+from nbbpe.patterns.pattern import get_pattern
 from nbbpe.sources import Documents, find_inputs
-from nbbpe.text.pattern import get_pattern
 from nbbpe.text.utf8 import to_bytes
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* contains NUL bytes", "ignore:.* begins like UTF-16")

@@ -17,7 +17,7 @@ import texts
 
 import nbbpe
 from nbbpe.counting.count_tables import count_rows
-from nbbpe.text.pattern import NAMED
+from nbbpe.patterns.pattern import NAMED
 from nbbpe.words.weights import check_weights, whole_factors
 
 pa = pytest.importorskip("pyarrow")

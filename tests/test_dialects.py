@@ -19,7 +19,7 @@ from vocabularies import BYTE_RANKS
 import nbbpe
 from nbbpe.formats.dialects import of_fancy_regex, translated
 from nbbpe.formats.tiktoken import split_regex
-from nbbpe.text.pattern import NAMED, get_pattern
+from nbbpe.patterns.pattern import NAMED, get_pattern
 
 CHARACTERS = "".join(texts.REPRESENTATIVES.values()).replace("\udc80", "").replace("\u0378", "")
 PATTERNS = [

@@ -23,9 +23,9 @@ from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.idfiles import block_writer, division, writer
+from nbbpe.patterns.pattern import NAMED
 from nbbpe.sources import find_inputs
 from nbbpe.system import scratch
-from nbbpe.text.pattern import NAMED
 
 PATTERNS = {"gpt2": "gpt2", "user": texts.SPLIT_WITH_GAPS, "none": None}
 DATA = (texts.SAMPLE + texts.SPECIAL + "the cat" + texts.SPECIAL * 2 + " a\n").encode() + b"caf\xc3 \xff'\xe2\x82"

@@ -1,4 +1,4 @@
-"""Pieces that text follows, for patterns with `$`: text/automaton.py, kernels/pieces/pretokens.py, and encoding."""
+"""Pieces that text follows, for patterns with `$`: patterns/automaton.py, kernels/pieces/pretokens.py, and encoding."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from nbbpe.kernels.machine.intrinsics import address_of
 from nbbpe.kernels.pieces.pattern_tables import OF_PIECES, number_of
 from nbbpe.kernels.pieces.pretokens import ends_otherwise
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
-from nbbpe.text.automaton import Automaton, split
-from nbbpe.text.boundaries import certain_pairs, certain_triples
+from nbbpe.patterns.automaton import Automaton, split
+from nbbpe.patterns.boundaries import certain_pairs, certain_triples
+from nbbpe.patterns.pattern import NAMED, get_pattern
+from nbbpe.patterns.pattern_parser import Unsupported
 from nbbpe.text.chunks import PositionedBytes, find_cuts
-from nbbpe.text.pattern import NAMED, get_pattern
-from nbbpe.text.pattern_parser import Unsupported
 from nbbpe.text.utf8 import padded
 
 PATTERNS = [

@@ -15,9 +15,9 @@ from real_patterns import LEFT_TO_REGEX, REAL
 
 import nbbpe
 from nbbpe.explanation import certain_places
-from nbbpe.text.automaton import START
-from nbbpe.text.levels import join_levels
-from nbbpe.text.pattern import ALIASES, NAMED, get_pattern
+from nbbpe.patterns.automaton import START
+from nbbpe.patterns.levels import join_levels
+from nbbpe.patterns.pattern import ALIASES, NAMED, get_pattern
 
 LETTERS = "ab1² \n\t'sécM中字の가-!\u3000\u0301\r"
 
@@ -283,5 +283,5 @@ def test_digits_and_then_gpt2_is_starcoder():
 
 
 def test_named_patterns_cost_nothing_to_import():
-    script = "import sys, nbbpe.text.pattern; print('nbbpe.text.automaton' in sys.modules)"
+    script = "import sys, nbbpe.patterns.pattern; print('nbbpe.patterns.automaton' in sys.modules)"
     assert processes.run(script).strip() == "False"

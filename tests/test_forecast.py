@@ -12,8 +12,8 @@ import texts
 import nbbpe
 from nbbpe.counting import counters
 from nbbpe.counting.counters import WordRules, make_counter
+from nbbpe.patterns.pattern import NAMED, get_pattern
 from nbbpe.sources import find_inputs
-from nbbpe.text.pattern import NAMED, get_pattern
 from nbbpe.words import forecast
 
 pytestmark = pytest.mark.usefixtures("quiet")

@@ -25,8 +25,8 @@ from texts import HARD
 
 import nbbpe
 from nbbpe.formats.dialects import translated
+from nbbpe.patterns.pattern import NAMED
 from nbbpe.text.normalization import FORMS
-from nbbpe.text.pattern import NAMED
 
 transformers = pytest.importorskip("transformers", reason="needs transformers")
 

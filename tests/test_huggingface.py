@@ -21,7 +21,7 @@ import nbbpe
 from nbbpe.formats import to_huggingface
 from nbbpe.formats.spelling import spell
 from nbbpe.model.model import Model
-from nbbpe.text.pattern import NAMED
+from nbbpe.patterns.pattern import NAMED
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
 

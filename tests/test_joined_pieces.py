@@ -8,8 +8,8 @@ import pytest
 from effort import examples
 from real_patterns import LEFT_TO_REGEX
 
-from nbbpe.text.joined_pieces import split_each
-from nbbpe.text.pattern import Pattern, get_pattern
+from nbbpe.patterns.joined_pieces import split_each
+from nbbpe.patterns.pattern import Pattern, get_pattern
 
 PATTERNS = {
     "compiled": "gpt2",

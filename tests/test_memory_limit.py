@@ -21,11 +21,11 @@ from nbbpe.counting.parallel_counting import count_files
 from nbbpe.counting.sorted_runs import RunFolder, n_bytes_of
 from nbbpe.counting.word_counts import corpus_fingerprint, words_from_dict
 from nbbpe.counting.word_table import WordTable, add_up
+from nbbpe.patterns.pattern import get_pattern
 from nbbpe.sources import find_inputs
 from nbbpe.system import memory_limits
 from nbbpe.system.memory_limits import memory_left, memory_limit_of
 from nbbpe.text.chunks import CutRules
-from nbbpe.text.pattern import get_pattern
 from nbbpe.training import merges
 from nbbpe.words import words_in_memory
 
@@ -166,7 +166,7 @@ def test_training_in_runs_is_training_in_memory(tiny, written, tmp_path):
     path.write_text(words(700), encoding="utf-8")
     in_runs = nbbpe.train(path, 500, memory_limit="100MB")
     assert len(written) > 4
-    counts = naive.count_words([path.read_bytes()], nbbpe.text.pattern.NAMED["gpt2"].compiled)
+    counts = naive.count_words([path.read_bytes()], nbbpe.patterns.pattern.NAMED["gpt2"].compiled)
     assert in_runs.merges == naive.train(counts, 500)[0]
     assert os.listdir(tiny) == []
 
@@ -260,7 +260,7 @@ def test_weighted_sources_in_runs(tiny, written, tmp_path):
         path.write_text(words(300 * i + 50), encoding="utf-8")
     counts = nbbpe.count_words(paths, weights=[3, 0.5])
     assert len(written) > 2
-    parts = [naive.count_words([path.read_bytes()], nbbpe.text.pattern.NAMED["gpt2"].compiled) for path in paths]
+    parts = [naive.count_words([path.read_bytes()], nbbpe.patterns.pattern.NAMED["gpt2"].compiled) for path in paths]
     expected = {word: 6 * parts[0][word] + parts[1][word] for word in parts[0] | parts[1]}
     assert counts.to_pylist() == [{"word": word, "count": n} for word, n in naive.add_up(expected.items())]
 

@@ -17,7 +17,7 @@ import nbbpe
 import nbbpe.tiktoken
 from nbbpe import names_elsewhere
 from nbbpe.cli.commands import nbbpe as subcommands
-from nbbpe.text.pattern import NAMED
+from nbbpe.patterns.pattern import NAMED
 from nbbpe.text.utf8 import CHECKED_CHARACTERS
 
 tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")

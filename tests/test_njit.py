@@ -111,7 +111,7 @@ def test_ids_are_those_of_encode_ordinary(tokenizers_, name, shared):
 
 def test_ids_are_those_of_the_twin(small):
     ids = {token: number for number, token in small.vocab.items()}
-    pattern = regex.compile(nbbpe.text.pattern.NAMED["gpt2"].regex)
+    pattern = regex.compile(nbbpe.patterns.pattern.NAMED["gpt2"].regex)
     documents = [text.encode() for text in HARD]
     assert encoded(small, documents) == [naive.encode(data, small.merges, ids, pattern) for data in documents]
 

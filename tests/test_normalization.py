@@ -31,12 +31,12 @@ from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.model.extras import Extras
 from nbbpe.model.model import Model
 from nbbpe.model.packed_vocab import PackedVocab
+from nbbpe.patterns.code_points import character_classes
+from nbbpe.patterns.pattern import NAMED
 from nbbpe.sources import NO_ID, Tally, find_inputs
 from nbbpe.text import normalization, windows
 from nbbpe.text.chunks import CutRules
-from nbbpe.text.code_points import character_classes
 from nbbpe.text.normalization import FORMS
-from nbbpe.text.pattern import NAMED
 from nbbpe.text.rewriting import RewritingReader
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")

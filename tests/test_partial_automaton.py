@@ -27,14 +27,14 @@ from nbbpe.counting.word_table import _split_partly
 from nbbpe.kernels.pieces.marked_pretokens import MOST_MARKED
 from nbbpe.kernels.pieces.pattern_tables import MOST_LEVELS, N_LEVELS
 from nbbpe.kernels.pieces.split_words import split_decided
-from nbbpe.text import checked_automaton, determiniser
-from nbbpe.text.automaton import compile_automaton, split
-from nbbpe.text.checked_automaton import level_of
-from nbbpe.text.partial_automaton import as_partial, compile_partly, split_if_decided
-from nbbpe.text.pattern import Pattern, get_pattern
-from nbbpe.text.pattern_parser import Unsupported, parse
-from nbbpe.text.places import can_be_empty
-from nbbpe.text.regex_splitter import RegexSplitter
+from nbbpe.patterns import checked_automaton, determiniser
+from nbbpe.patterns.automaton import compile_automaton, split
+from nbbpe.patterns.checked_automaton import level_of
+from nbbpe.patterns.partial_automaton import as_partial, compile_partly, split_if_decided
+from nbbpe.patterns.pattern import Pattern, get_pattern
+from nbbpe.patterns.pattern_parser import Unsupported, parse
+from nbbpe.patterns.places import can_be_empty
+from nbbpe.patterns.regex_splitter import RegexSplitter
 
 TINY_AYA = LEFT_TO_REGEX["llama.cpp, quoted: Tiny Aya"]
 # Of each pattern texts that are decided, and others.

@@ -34,9 +34,9 @@ from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK
-from nbbpe.text.automaton import compile_automaton, split
-from nbbpe.text.pattern import get_pattern
-from nbbpe.text.pattern_parser import Unsupported, parse
+from nbbpe.patterns.automaton import compile_automaton, split
+from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_parser import Unsupported, parse
 
 BACKTRACKS = r"(?:a|aa)+c|."  # about fib(n) ways over n letters a
 
@@ -171,7 +171,7 @@ def test_a_step_of_a_tokenizer_json_that_backtracks_without_end_is_named(sizes, 
 )
 def test_ctrl_c_ends_a_pattern_that_backtracks(work):
     tokenizer = f"Tokenizer({{i: bytes([i]) for i in range(256)}}, [], [], {BACKTRACKS!r})._splitting_with('regex')"
-    script = "import nbbpe; from nbbpe.text import time_limit; time_limit.BASE_SECONDS = 100.0\n" + (
+    script = "import nbbpe; from nbbpe.patterns import time_limit; time_limit.BASE_SECONDS = 100.0\n" + (
         "print('begins', flush=True)\nnbbpe." + work.format(BACKTRACKS, tokenizer.replace("{{", "{").replace("}}", "}"))
     )
     ended = processes.interrupt(script)

@@ -37,7 +37,7 @@ from nbbpe.kernels.pieces.piece_batch import (
     write_ends,
 )
 from nbbpe.kernels.pieces.unmergeable_boundaries import NO_JOINS
-from nbbpe.text.pattern import NAMED
+from nbbpe.patterns.pattern import NAMED
 from nbbpe.text.utf8 import padded
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")

@@ -12,8 +12,8 @@ from texts import HARD
 
 import nbbpe
 from nbbpe.encoding.pretoken_numbers import number_pretokens
+from nbbpe.patterns.pattern import get_pattern
 from nbbpe.text import text_splitter
-from nbbpe.text.pattern import get_pattern
 
 END = texts.SPECIAL
 SPACES = r"\s+(?!\S)|\S+|\s*\n"  # walks far and fails

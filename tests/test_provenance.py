@@ -21,7 +21,7 @@ import nbbpe
 from nbbpe.counting import word_counts
 from nbbpe.model import provenance
 from nbbpe.model.packed_vocab import PackedVocab
-from nbbpe.text import code_points, pattern
+from nbbpe.patterns import code_points, pattern
 
 VOCAB = BYTES | {256: b"th", 257: b"the", 258: b"<s>"}
 MERGES = [(b"t", b"h"), (b"th", b"e")]

@@ -18,13 +18,13 @@ from real_patterns import LEFT_TO_REGEX, WITHOUT_PIECES
 import nbbpe
 from nbbpe.counting import counters
 from nbbpe.encoding import regex_encoder
-from nbbpe.text import automaton, checked_automaton
-from nbbpe.text.boundaries import certain_pairs
-from nbbpe.text.checked_automaton import level_of
-from nbbpe.text.pattern import get_pattern
-from nbbpe.text.pattern_parser import Unsupported, parse
-from nbbpe.text.regex_boundaries import regex_boundaries
-from nbbpe.text.regex_splitter import RegexSplitter
+from nbbpe.patterns import automaton, checked_automaton
+from nbbpe.patterns.boundaries import certain_pairs
+from nbbpe.patterns.checked_automaton import level_of
+from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_parser import Unsupported, parse
+from nbbpe.patterns.regex_boundaries import regex_boundaries
+from nbbpe.patterns.regex_splitter import RegexSplitter
 
 # Of these: no space is in a match; or all depends on whether it begins the text.
 ONE_PIECE = [r"^a|a|b", r"(?:ab|a)?+a|b", r"(?>a+)a|b", r"(?>^|x)b?c|(?s:.)"]

@@ -18,8 +18,8 @@ from real_patterns import WITHOUT_PIECES
 
 import nbbpe
 from nbbpe.counting import counters
-from nbbpe.text.pattern import get_pattern
-from nbbpe.text.regex_splitter import RegexSplitter
+from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.regex_splitter import RegexSplitter
 
 # Look-behind, word boundaries, anchors, what leaves text between matches, and matches that are empty.
 LEFT = [

@@ -1,4 +1,4 @@
-"""text/runs.py: what it derives of all texts is what a walk over many texts comes to."""
+"""patterns/runs.py: what it derives of all texts is what a walk over many texts comes to."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from effort import examples
 from hard_regexes import CASES, random_regex
 
 from nbbpe.kernels.pieces.pattern_tables import ASKS, MATCH_ENDS, UNDECIDED
-from nbbpe.text.automaton import DEAD, START
-from nbbpe.text.partial_automaton import PartialAutomaton, _is_ahead, compile_partly
-from nbbpe.text.pattern_parser import Unsupported, parse
-from nbbpe.text.places import can_be_empty
-from nbbpe.text.runs import Runs
+from nbbpe.patterns.automaton import DEAD, START
+from nbbpe.patterns.partial_automaton import PartialAutomaton, _is_ahead, compile_partly
+from nbbpe.patterns.pattern_parser import Unsupported, parse
+from nbbpe.patterns.places import can_be_empty
+from nbbpe.patterns.runs import Runs
 
 # Patterns of few classes, which ask nothing of what is ahead, and leave a character whatever follows it.
 SILENT = [

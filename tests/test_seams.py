@@ -1,4 +1,4 @@
-"""text/seams.py: between which letters a word may be cut, by patterns of all kinds."""
+"""patterns/seams.py: between which letters a word may be cut, by patterns of all kinds."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from vocabularies import textbook_ids, vocab_of
 
 import nbbpe
 from nbbpe.kernels.pieces.pattern_tables import SEAM_LETTERS
-from nbbpe.text.automaton import compile_automaton
-from nbbpe.text.code_points import from_ranges
-from nbbpe.text.levels import Levels, join_levels
-from nbbpe.text.partial_automaton import as_partial, compile_partly
-from nbbpe.text.pattern import get_pattern
-from nbbpe.text.pattern_parser import Unsupported, parse
-from nbbpe.text.places import can_be_empty
-from nbbpe.text.regex_boundaries import regex_boundaries
-from nbbpe.text.regex_splitter import RegexSplitter
-from nbbpe.text.seams import seam_classes
+from nbbpe.patterns.automaton import compile_automaton
+from nbbpe.patterns.code_points import from_ranges
+from nbbpe.patterns.levels import Levels, join_levels
+from nbbpe.patterns.partial_automaton import as_partial, compile_partly
+from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_parser import Unsupported, parse
+from nbbpe.patterns.places import can_be_empty
+from nbbpe.patterns.regex_boundaries import regex_boundaries
+from nbbpe.patterns.regex_splitter import RegexSplitter
+from nbbpe.patterns.seams import seam_classes
 
 LETTERS = "あい"
 

@@ -12,10 +12,10 @@ import pytest
 
 import nbbpe
 from nbbpe import warmup
-from nbbpe.text import stored_tables
-from nbbpe.text.code_points import read_off
-from nbbpe.text.pattern import NAMED
-from nbbpe.text.pattern_tables import new_pattern_tables
+from nbbpe.patterns import stored_tables
+from nbbpe.patterns.code_points import read_off
+from nbbpe.patterns.pattern import NAMED
+from nbbpe.patterns.pattern_tables import new_pattern_tables
 
 WARMUP = sys.modules["nbbpe.warmup"]  # the function has the name of its module
 
@@ -62,8 +62,8 @@ sys.path[:0] = sys.argv[1:]
 import nbbpe
 assert nbbpe.__file__.startswith(sys.argv[-1]), nbbpe.__file__
 from nbbpe.model.provenance import classes_digest
-from nbbpe.text.pattern import NAMED, names_of_digests
-from nbbpe.text.stored_tables import stored_pattern_tables
+from nbbpe.patterns.pattern import NAMED, names_of_digests
+from nbbpe.patterns.stored_tables import stored_pattern_tables
 """
 
 
@@ -73,7 +73,7 @@ def test_nothing_is_made_where_a_wheel_has_it(wheel):
 assert all(pattern.tables is not None for pattern in NAMED.values())
 assert len(classes_digest()) == 16
 assert set(names_of_digests().values()) == set(NAMED)
-print([name for name in ("regex", "nbbpe.text.automaton", "nbbpe.text.pattern_parser") if name in sys.modules])
+print([name for name in ("regex", "nbbpe.patterns.automaton", "nbbpe.patterns.pattern_parser") if name in sys.modules])
 """
     assert processes.run(script, wheel).strip() == "[]"
     assert not list(wheel.glob("empty/nbbpe/pattern.*"))
@@ -109,8 +109,8 @@ def test_a_process_after_warmup_makes_no_tables():
     script = """
 import sys
 import nbbpe
-from nbbpe.text.pattern import NAMED
+from nbbpe.patterns.pattern import NAMED
 assert all(pattern.tables is not None for pattern in NAMED.values())
-print([name for name in ("regex", "nbbpe.text.automaton", "nbbpe.text.pattern_parser") if name in sys.modules])
+print([name for name in ("regex", "nbbpe.patterns.automaton", "nbbpe.patterns.pattern_parser") if name in sys.modules])
 """
     assert processes.run(script).strip() == "[]"

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from texts import HARD, SAMPLE
 
-from nbbpe.text import regex_splitter, text_splitter
-from nbbpe.text.pattern import get_pattern
+from nbbpe.patterns import regex_splitter
+from nbbpe.patterns.pattern import get_pattern
+from nbbpe.text import text_splitter
 from nbbpe.text.text_splitter import TextSplitter
 from nbbpe.text.utf8 import padded, to_text
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from vocabularies import BYTE_RANKS, BYTES
 
 import nbbpe
-from nbbpe.text.pattern import NAMED
+from nbbpe.patterns.pattern import NAMED
 
 tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")
 

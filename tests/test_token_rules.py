@@ -19,8 +19,8 @@ from vocabularies import LIMITS
 import nbbpe
 from nbbpe.counting.word_counts import words_from_dict
 from nbbpe.kernels.training import linked_words, token_limits
+from nbbpe.patterns.pattern import NAMED
 from nbbpe.text.character_properties import character_table
-from nbbpe.text.pattern import NAMED
 from nbbpe.training.learning_options import LearningOptions
 from nbbpe.training.merges import learn_merges
 from nbbpe.training.tie_break import TIE_BREAKS

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe.counting import parallel_counting
 from nbbpe.idfiles import division
+from nbbpe.patterns.pattern import NAMED
 from nbbpe.text import utf8
-from nbbpe.text.pattern import NAMED
 from nbbpe.training.tie_break import TIE_BREAKS
 
 GPT2 = NAMED["gpt2"].compiled
@@ -73,7 +73,7 @@ def test_no_token_is_longer_than_the_limit_but_a_special_one():
 
 @pytest.mark.parametrize("pattern", [texts.SPLIT_WITH_GAPS, r"\S+|\s+", None])
 def test_a_pattern_of_ones_own_or_none_is_followed(pattern):
-    compiled = None if pattern is None else nbbpe.text.pattern.get_pattern(pattern).compiled
+    compiled = None if pattern is None else nbbpe.patterns.pattern.get_pattern(pattern).compiled
     tokenizer = nbbpe.train(iter(CORPUS), 380, pattern=pattern)
     assert tokenizer.merges == expected_merges(CORPUS, 380, pattern=compiled)
     assert tokenizer.pattern == pattern

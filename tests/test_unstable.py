@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from vocabularies import BYTE_RANKS, BYTES, ranks_of
 
 import nbbpe.tiktoken
-from nbbpe.text.pattern import NAMED
+from nbbpe.patterns.pattern import NAMED
 
 tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")
 END = texts.SPECIAL

@@ -14,8 +14,8 @@ from click.core import ParameterSource
 from ..explanation import explain_pattern
 from ..idfiles.token_file import TokenFile
 from ..inspection import encoded, text_figures, vocabulary_figures
+from ..patterns.pattern import ALIASES, NAMED
 from ..system.paths import Path
-from ..text.pattern import ALIASES, NAMED
 from ..tokenizer import Tokenizer
 from . import tables
 from .options import (

@@ -17,9 +17,9 @@ from click.core import ParameterSource
 
 from ..conversion import read_tokenizer
 from ..encoding.special_choice import ALL, NONE
+from ..patterns.pattern import SPLIT_WITH, Pattern, get_pattern
 from ..system.atomic_files import name_in_errors
 from ..system.paths import Path
-from ..text.pattern import SPLIT_WITH, Pattern, get_pattern
 from ..tokenizer import Tokenizer
 from . import tables
 from .streams import STDIN, as_path

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from ..model.provenance import describe_pattern
 from ..model.special_tokens import check_special_tokens
 from ..model.version import __version__
+from ..patterns.pattern import Pattern, get_pattern
 from ..system.excerpt import shown
 from ..system.user_warnings import warn_user
 from ..system.wrong_argument import WrongArgument
-from ..text.pattern import Pattern, get_pattern
 
 FORMAT = 1
 KEY = b"nbbpe"

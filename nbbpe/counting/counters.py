@@ -13,8 +13,8 @@ from ..kernels.pieces.boundaries import new_classes
 from ..kernels.pieces.piece_batch import new_batch
 from ..kernels.pieces.special_tokens import SpecialTokens, new_special_tokens
 from ..kernels.training import count_pieces
+from ..patterns.pattern import Pattern
 from ..sources import NO_ID, Part, Skipped, Tally
-from ..text.pattern import Pattern
 from ..text.windows import Window
 from .word_counts import WordCounts, words_from_texts
 from .word_table import WordTable

@@ -17,8 +17,8 @@ from ..kernels.pieces.marked_pretokens import MOST_MARKED
 from ..kernels.pieces.pretokens import new_split_scratch
 from ..kernels.pieces.split_words import split_decided
 from ..kernels.training import count_pieces
+from ..patterns.pattern import Pattern
 from ..system.kernel_threads import run_together
-from ..text.pattern import Pattern
 from ..text.utf8 import to_text
 from .word_counts import WordCounts, empty_words, words_from_texts
 
@@ -173,7 +173,7 @@ def _split_partly(pieces: WordCounts, pattern: Pattern, by_regex: bool) -> Itera
 
 def _split_by_regex(pieces: WordCounts, numbers: NDArray[np.int64], pattern: Pattern) -> WordCounts:
     """The pretokens of some pieces, as `regex` finds them."""
-    from ..text.joined_pieces import split_each  # here, as it brings `regex` with it
+    from ..patterns.joined_pieces import split_each  # here, as it brings `regex` with it
 
     # Only of these, as a number takes 40 bytes in a list.
     starts, lengths, counts = (each[numbers].tolist() for each in (pieces.starts, np.diff(pieces.starts), pieces.counts))

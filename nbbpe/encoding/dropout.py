@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from ..kernels.encoding.merge_dropout import SHARE_BITS, dropout_scratch, encode_with_dropout
 from ..model.long_merges import interruptible_if_long
+from ..patterns.pattern import Pattern
 from ..system.excerpt import shown
 from ..system.integers import check_integer
-from ..text.pattern import Pattern
 from ..text.text_splitter import TextSplitter
 from ..text.utf8 import Text, check_texts, each_to_bytes
 from ..text.windows import Window, groups

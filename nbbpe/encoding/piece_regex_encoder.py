@@ -22,8 +22,8 @@ from ..kernels.machine.intrinsics import PADDING
 from ..kernels.pieces.pattern_tables import SEAM_LETTERS
 from ..kernels.pieces.special_tokens import SpecialTokens
 from ..model.long_merges import interruptible_if_long
-from ..text.pattern import Pattern
-from ..text.pattern_tables import tables_for_regex
+from ..patterns.pattern import Pattern
+from ..patterns.pattern_tables import tables_for_regex
 from ..text.utf8 import to_text
 from ..text.windows import Window
 from .compiled_encoder import CompiledEncoder

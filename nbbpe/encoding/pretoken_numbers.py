@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.packed_vocab import PackedVocab
+from ..patterns.pattern import Pattern
 from ..system.stretches import starts_of
-from ..text.pattern import Pattern
 from ..text.text_splitter import TextSplitter
 from ..text.utf8 import padded
 

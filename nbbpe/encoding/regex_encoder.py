@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ..kernels.encoding.merge_table import Merges
 from ..kernels.pieces.special_tokens import SpecialTokens
+from ..patterns.pattern import Pattern
 from ..system.stretches import gathered
-from ..text.pattern import Pattern
 from ..text.text_windows import first_special
 from ..text.utf8 import Data, has_surrogates, to_bytes, to_text
 from ..text.windows import Window, Windows

@@ -15,8 +15,8 @@ from typing import Literal
 
 import regex
 
+from ..patterns.unicode_sets import ONIGURUMA_NUMBERS, ONIGURUMA_WORD, POSIX_CLASS, WORD
 from ..system.excerpt import shown
-from ..text.unicode_sets import ONIGURUMA_NUMBERS, ONIGURUMA_WORD, POSIX_CLASS, WORD
 
 Dialect = Literal["regex", "Oniguruma", "fancy-regex"]
 

@@ -22,6 +22,7 @@ from ..model.packed_vocab import PackedVocab
 from ..model.provenance import check_classes, taken_as_it_is
 from ..model.special_tokens import tokens_for_placing
 from ..model.vocab_checks import check_bytes
+from ..patterns.pattern import get_pattern
 from ..system.atomic_files import name_in_errors, put
 from ..system.excerpt import naming, shown
 from ..system.links import target_of
@@ -29,7 +30,6 @@ from ..system.paths import Path, checked_name, not_meant
 from ..system.scratch import remove_leftovers, scratch_folder
 from ..system.wrong_argument import WrongArgument
 from ..text.normalizer import Chain, as_normalizer
-from ..text.pattern import get_pattern
 from . import folder_tables, for_transformers, gpt2
 from .folder_entries import read_extras, read_origin, read_special_tokens, spelled_extras
 from .json_text import check_format, read_json

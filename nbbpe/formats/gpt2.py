@@ -19,11 +19,11 @@ from ..model.packed_vocab import PackedVocab
 from ..model.provenance import Sides
 from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, check_given, tokens_of_merges
 from ..model.vocab_checks import check_bytes
+from ..patterns.pattern import PatternLike, get_pattern
 from ..system.atomic_files import name_in_errors, whole_file, write_text
 from ..system.excerpt import naming, shown
 from ..system.links import target_of
 from ..system.paths import Path, check_tokenizer_file, checked_name
-from ..text.pattern import PatternLike, get_pattern
 from .json_text import read_json
 from .packed_entries import has_twice, packed_entries, packed_merges
 from .spelling import spell, spelled_lines, spelled_tokens, token_of, unspell, unspelled

@@ -13,9 +13,9 @@ import os
 
 from ..model.model import Model
 from ..model.vocab_checks import Merge
+from ..patterns.pattern import Pattern, n_groups, regex_pattern
 from ..system.excerpt import naming, shown
 from ..system.paths import Path
-from ..text.pattern import Pattern, n_groups, regex_pattern
 
 FIRST_WORD = b"minbpe v"
 _MOST_BYTES = 1 << 28  # of all tokens: forty lines could make one of a terabyte

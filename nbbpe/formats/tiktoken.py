@@ -16,12 +16,12 @@ from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, place_beside_ranks
 from ..model.vocab_checks import check_bytes, check_vocab
+from ..patterns.pattern import Pattern, PatternLike, get_pattern, regex_pattern
 from ..system.atomic_files import whole_file
 from ..system.excerpt import naming, shown
 from ..system.git_lfs import IS_LFS_POINTER, LFS_POINTER
 from ..system.paths import Path, check_tokenizer_file, not_meant
 from ..system.wrong_argument import WrongArgument
-from ..text.pattern import Pattern, PatternLike, get_pattern, regex_pattern
 from .tiktoken_package import tiktoken_package
 
 _ALL = r"(?s:.+)"  # for tiktoken: no splitting

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..patterns.pattern import Pattern, PatternLike, get_pattern
 from ..system.excerpt import shown
 from ..system.lazy import lazy
 from ..text.normalizer import Chain, Normalizer, as_normalizer
-from ..text.pattern import Pattern, PatternLike, get_pattern
 from .extras import NO_EXTRAS, Extras, later_tokens
 from .packed_vocab import PackedVocab
 from .post_processor import read_templates

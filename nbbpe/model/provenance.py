@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..patterns.pattern import Pattern
 from ..system.excerpt import cut
-from ..text.pattern import Pattern
 from .packed_vocab import PackedVocab
 from .version import __version__
 
@@ -74,10 +74,10 @@ def classes_digest(into: str | None = None) -> str:
     `regex` does not say which version of Unicode it has, and only its classes matter anyway. The digest is stored, in the
     folder `into` if that is given, as computing it takes 15 ms and the import of `regex`.
     """
-    from ..text.stored_tables import stored_text
+    from ..patterns.stored_tables import stored_text
 
     def made() -> str:
-        from ..text.code_points import character_classes  # here, as it needs `regex`
+        from ..patterns.code_points import character_classes  # here, as it needs `regex`
 
         return _digest_of_classes(character_classes())
 
@@ -85,7 +85,7 @@ def classes_digest(into: str | None = None) -> str:
 
 
 def _digest_of_classes(classes: NDArray[np.uint8]) -> str:
-    from ..text.code_points import CLASSES
+    from ..patterns.code_points import CLASSES
 
     names = np.frombuffer(CLASSES.encode(), dtype=np.uint8)
     return hashlib.sha256(names[classes].tobytes()).hexdigest()[:_DIGITS]

@@ -1,5 +1,5 @@
-"""Text: as bytes, in windows, cut into chunks; and split patterns, from the regex to the tables that kernels work with.
+"""Text: as bytes, in windows, cut into chunks, and prepared for being split.
 
-Read windows.py first. Of patterns: pattern.py, pattern_parser.py, places.py, determiniser.py, automaton.py, boundaries.py,
-levels.py and pattern_tables.py; partial_automaton.py and regex_boundaries.py for those without an automaton.
+Read windows.py first. text_windows.py and text_rows.py are for texts in memory, chunks.py for files. normalization.py,
+normalizer.py, cutting.py and preparation.py are for tokenizers that change or cut a text before a pattern splits it.
 """

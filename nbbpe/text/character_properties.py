@@ -7,7 +7,7 @@ import regex
 from numpy.typing import NDArray
 
 from ..kernels.training.token_limits import LETTER, NUMBER, SCRIPT, WHITESPACE
-from .code_points import N_CODE_POINTS, Edges, ranges_of, read_off
+from ..patterns.code_points import N_CODE_POINTS, Edges, ranges_of, read_off
 
 # An entry of the table has in SCRIPT a number that all characters of a script share, 0 for characters of every script
 # (digits, punctuation, marks); and in SYSTEMS a bit for each writing system that the character belongs to.

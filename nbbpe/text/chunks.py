@@ -23,7 +23,7 @@ from .windows import WINDOW
 if TYPE_CHECKING:
     from ..kernels.pieces.pattern_tables import PatternTables
     from ..kernels.pieces.special_tokens import SpecialTokens
-    from .pattern import Pattern
+    from ..patterns.pattern import Pattern
 
 _LOOK = 1 << 16  # bytes of a file that are searched for a special token before it is cut at a boundary instead
 _NEAR = 1 << 10  # bytes that are searched for a certain boundary at first: most texts have one every few words

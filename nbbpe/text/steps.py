@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from ..patterns.pattern import check_repeats, naming_regex
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
-from .pattern import check_repeats, naming_regex
 
 regex: Any = imported_on_use("regex")  # few tokenizers need it
 

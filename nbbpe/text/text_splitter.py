@@ -14,8 +14,8 @@ from ..kernels.pieces.marked_pretokens import MOST_MARKED
 from ..kernels.pieces.pretokens import new_split_scratch
 from ..kernels.pieces.split_text import split_text
 from ..kernels.pieces.split_words import split_decided
+from ..patterns.pattern import Pattern
 from ..system.lazy import lazy
-from .pattern import Pattern
 from .utf8 import LONGEST_CHARACTER, to_text
 
 _AT_ONCE = 1 << 14  # pretokens, or bytes in which pieces are looked for
@@ -25,7 +25,7 @@ _UNCERTAIN = 2 * LONGEST_CHARACTER  # bytes before a place where text is cut off
 class TextSplitter:
     """Splits texts by one pattern. Only one thread may use it.
 
-    >>> from nbbpe.text.pattern import get_pattern
+    >>> from nbbpe.patterns.pattern import get_pattern
     >>> from nbbpe.text.utf8 import padded
     >>> splitter = TextSplitter(get_pattern(r"\\b\\w+\\b|\\W"))
     >>> [starts.tolist() for starts in splitter.starts(padded(b"the cat."), 0, 8)]

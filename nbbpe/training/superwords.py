@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..kernels.training.linked_words import MOST_CELLS
+from ..patterns.pattern import Pattern, check_repeats, get_pattern, n_groups, naming_regex
 from ..system.excerpt import shown
 from ..system.integers import check_positive
 from ..system.lazy import imported_on_use
 from ..system.wrong_argument import WrongArgument
-from ..text.pattern import Pattern, check_repeats, get_pattern, n_groups, naming_regex
 
 regex: Any = imported_on_use("regex")
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ..kernels.training import token_limits
+from ..patterns.pattern import naming_regex
+from ..patterns.time_limit import seconds_for
 from ..system.excerpt import shown
 from ..system.integers import check_limit
 from ..system.lazy import imported_on_use
-from ..text.pattern import naming_regex
-from ..text.time_limit import seconds_for
 from ..text.utf8 import each_to_bytes, to_text
 
 regex: Any = imported_on_use("regex")  # most training needs no rule with one

@@ -14,13 +14,13 @@ from ..encoding.pretoken_ids import ids_of_each, pretoken_ids, unmerged_ids, wit
 from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID
+from ..patterns.pattern import splits_by_regex
 from ..system.excerpt import first_few, shown
 from ..system.integers import check_integer
 from ..system.progress import Progress
 from ..system.stopping import Stopping, stopping_on_signals
 from ..system.user_warnings import warn_user
 from ..system.wrong_argument import WrongArgument
-from ..text.pattern import splits_by_regex
 from ..text.utf8 import each_to_bytes, to_text
 from ..training.learning_options import LearningOptions
 from ..training.merges import learn_merges

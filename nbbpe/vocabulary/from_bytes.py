@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.model import Model
+from ..patterns.pattern import Pattern, splits_by_regex
 from ..system.progress import Progress
 from ..system.stopping import Stopping, stopping_on_signals
 from ..system.wrong_argument import WrongArgument
-from ..text.pattern import Pattern, splits_by_regex
 from ..training.learning_options import LearningOptions
 from ..training.merges import compile_beside_counting, learn_merges
 from ..training.superwords import Superwords, check_superwords, phrases

@@ -7,12 +7,12 @@ from contextlib import ExitStack
 from typing import Any
 
 from ..model.special_tokens import check_special_tokens
+from ..patterns.pattern import PatternLike, get_pattern, splits_by_regex
 from ..sources.arrow_data import ArrowData
 from ..system.atomic_files import whole_file
 from ..system.memory_limits import MemoryLimit
 from ..system.paths import Path, check_not_read
 from ..system.progress import ProgressOption
-from ..text.pattern import PatternLike, get_pattern, splits_by_regex
 from ..text.utf8 import Text
 from .counting_options import check_counting_options
 

@@ -8,9 +8,9 @@ from fractions import Fraction
 from ..counting.count_description import common_description
 from ..counting.count_sources import open_counts, words_in
 from ..counting.gathering import Gathered, Gathering, Limit
+from ..patterns.pattern import Pattern
 from ..system.excerpt import first_few
 from ..system.progress import Progress
-from ..text.pattern import Pattern
 from .corpus import Corpus
 from .counting_options import CountingOptions
 from .supply import Supply

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from ..counting.gathering import Gathered, Gathering, Limit, gather_inputs
 from ..kernels.compiler.notices import say
+from ..patterns.pattern import Pattern
 from ..sources import Input, total_size
 from ..sources.finding import find_by_item
 from ..system.progress import Progress, shows_bar
-from ..text.pattern import Pattern
 from .corpus import Corpus
 from .counting_options import CountingOptions
 from .supply import Supply, print_no_outcome

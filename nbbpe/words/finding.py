@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from ..counting.gathering import Gathered, Gathering, Limit
 from ..model.model import Model
+from ..patterns.pattern import Pattern
 from ..sources import total_size
 from ..system.progress import Progress
 from ..system.user_warnings import warn_user
-from ..text.pattern import Pattern
 from .corpus import Corpus
 from .counted_text import CountedText
 from .counting_options import CountingOptions

@@ -13,11 +13,11 @@ from ..counting.sorted_runs import concatenate, n_text_of, words_between
 from ..counting.word_counts import WordCounts
 from ..encoding.pretoken_ids import pretoken_ids
 from ..model.model import Model
+from ..patterns.pattern import Pattern
 from ..sources import Input, Skipped, total_size
 from ..system.excerpt import first_few
 from ..system.progress import Progress
 from ..system.user_warnings import warn_user
-from ..text.pattern import Pattern
 from .counting_options import CountingOptions
 from .mixture import CountedMixture, Mixture, count_mixture, denominator_of, find_mixture, is_sampled, max_bytes_of
 from .parity import Parity, with_groups

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..counting.counters import WordRules
 from ..counting.gathering import Gathered, Limit, limited
 from ..counting.word_counts import WordCounts
+from ..patterns.pattern import Pattern
 from ..sources import Input, warn_of_skipped
 from ..system.excerpt import first_few
-from ..text.pattern import Pattern
 from .counting_options import CountingOptions
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ import pytest
 import texts
 
 import nbbpe
+from nbbpe.patterns.pattern import get_pattern
 from nbbpe.sources.inputs import File
 from nbbpe.sources.jsonl import JsonLines
 from nbbpe.sources.local import LocalFile
 from nbbpe.text import chunks
 from nbbpe.text.chunks import Chunk, CutRules, cut_file
-from nbbpe.text.pattern import get_pattern
 
 SPECIAL = texts.SPECIAL.encode()
 MB = 1 << 20

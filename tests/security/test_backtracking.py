@@ -14,8 +14,8 @@ from effort import examples
 
 import nbbpe
 from nbbpe import cli
-from nbbpe.text.pattern import get_pattern
-from nbbpe.text.regex_splitter import RegexSplitter
+from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.regex_splitter import RegexSplitter
 
 COMPILED = r"(?:a|a)+b|."  # which takes `regex` as long, and an automaton no time
 ENDLESS = r"(?:(?>aa?)|a)+b|."  # undecided in each piece that has an a, as there is an atomic group

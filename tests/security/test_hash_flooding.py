@@ -21,8 +21,8 @@ from nbbpe.kernels.machine import secret
 from nbbpe.kernels.pieces import piece_table
 from nbbpe.model import rank_vocab
 from nbbpe.model.packed_vocab import PackedVocab
+from nbbpe.patterns.pattern import NAMED
 from nbbpe.sources import Documents
-from nbbpe.text.pattern import NAMED
 
 LETTERS = np.frombuffer(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", dtype=np.uint8)
 NO_SECRET = np.zeros(secret.SIZE, dtype=np.uint64)  # by which all keys of up to four bytes have one home
@@ -177,7 +177,7 @@ def test_tables_of_tokens_that_collide_are_made_with_another_secret():
 
 def encode_by_rank(vocab: dict[int, bytes], text: bytes) -> list[int]:
     from nbbpe.model.model import Model
-    from nbbpe.text.pattern import get_pattern
+    from nbbpe.patterns.pattern import get_pattern
     from nbbpe.tokenizer import Tokenizer
 
     return Tokenizer._of(Model(vocab, None, {}, get_pattern("cl100k"))).encode(text)

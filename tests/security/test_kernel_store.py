@@ -363,7 +363,7 @@ sys.path.insert(0, sys.argv[1])
 from nbbpe import cli
 from nbbpe.kernels.compiler import jit
 from nbbpe.kernels.training import linked_words
-from nbbpe.text import pattern
+from nbbpe.patterns import pattern
 pattern.NAMED.clear()
 
 def walk_packages(*_):  # what imports all kernels: this one is all there is

@@ -1,4 +1,4 @@
-"""Pretokens of a short piece by partial automata, as marks: text/partial_automaton.py explains what is undecided.
+"""Pretokens of a short piece by partial automata, as marks: patterns/partial_automaton.py explains what is undecided.
 
 marks    uint8[length of the piece]    1 for the last byte of each pretoken, else 0
 """

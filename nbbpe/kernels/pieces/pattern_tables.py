@@ -1,4 +1,4 @@
-"""The tables of a split pattern for kernels, in one array: the offsets of its parts. `text/pattern_tables.py` makes it.
+"""The tables of a split pattern for kernels, in one array: the offsets of its parts. `patterns/pattern_tables.py` makes it.
 
     numbers      int64[32]               see the names below
     ASCII_RULES  uint8[5, 128]           the rules in which each ASCII character takes part, bit r for rule r
@@ -18,13 +18,13 @@ the first and the second set of up to eight rules, of which PAIR_RULES are for t
 rules. Parts 3 and 4 are the two sets of up to eight more rules for two: MORE_RULES is 0 if there are none, OUTSIDE_ASCII if
 they find nothing between two characters of ASCII, else ALSO_IN_ASCII.
 
-*Pieces.* If the pattern needs them for `$` (see text/automaton.py), a second set of tables follows, for pieces that text
-follows: OF_PIECES is the offset from the first set to the second, OF_TEXTS the offset back. If a match ends in a state at
-the end of the text, but not at the end of a piece, the second set has 1 as its next state at the end (class 63). ENDING is
-the set of classes after which a run can be in such a state.
+*Pieces.* If the pattern needs them for `$` (see patterns/automaton.py), a second set of tables follows, for pieces that
+text follows: OF_PIECES is the offset from the first set to the second, OF_TEXTS the offset back. If a match ends in a state
+at the end of the text, but not at the end of a piece, the second set has 1 as its next state at the end (class 63). ENDING
+is the set of classes after which a run can be in such a state.
 
 *Partial.* With BY_REGEX, N_LEVELS is 0 if `regex` splits all pieces; else it splits those in which something is
-UNDECIDED (see text/partial_automaton.py). If a move ASKS, the next state asks whether a look-ahead matches from the
+UNDECIDED (see patterns/partial_automaton.py). If a move ASKS, the next state asks whether a look-ahead matches from the
 place on. Its next state at the end is the start of the look-ahead; the walk goes on, before the same character, with
 its next state of class IF_SO or IF_NOT. The state before each start is none that a walk is in: its moves are the states
 in which a match starts after a character of each class.
@@ -54,8 +54,8 @@ MOVES_AT, PAGES_AT = 12, 13  # the offsets of these parts
 STABLE = 15  # whether each pretoken, split as a text, is one pretoken again
 N_LEVELS, STARTS = 16, 17  # how many automata split in turn, and the offset of the start state of each
 BY_REGEX = 23  # whether `regex` splits pieces, and no kernel does but by partial automata
-# Words of ASCII that the last automaton matches as a whole, see text/ascii_words.py: their minimum number of letters, or 0
-# if there are none; a mask of places where letters may be capitals; and two sets of classes.
+# Words of ASCII that the last automaton matches as a whole, see patterns/ascii_words.py: their minimum number of letters,
+# or 0 if there are none; a mask of places where letters may be capitals; and two sets of classes.
 WORD_LEAST, WORD_CAPITALS, WORD_LEADS, WORD_ENDS = 24, 25, 26, 27
 OF_PIECES, OF_TEXTS, ENDING = 28, 29, 30  # 0 if pieces that text follows are split as texts are
 

@@ -5,7 +5,8 @@ nothing else depends on the pattern. The last such end before the dead state is 
 matches is a pretoken, too.
 
 A walk takes as many steps as a pretoken has characters, which a processor cannot predict. Most pretokens are words of
-ASCII, whose end follows from 32 bytes at once in patterns that are known to match them as a whole (text/ascii_words.py).
+ASCII, whose end follows from 32 bytes at once in patterns that are known to match them as a whole (see
+patterns/ascii_words.py).
 
 If several automata split in turn, each is a level: a part of one level is split by the next, as if it were a text.
 
@@ -85,7 +86,7 @@ def word_end(at, end, pattern_at):
 
     at, end : addresses    a text, not empty, for the last automaton, which must match such words (WORD_LEAST)
 
-    Cost: 3 ns. See text/ascii_words.py for what counts as a word.
+    Cost: 3 ns. See patterns/ascii_words.py for what counts as a word.
     """
     small, large = mask_between_32(at, _SMALL_A, 26), mask_between_32(at, _LARGE_A, 26)
     led = ~(small | large) & _ONE  # whether the first character is none of the letters

@@ -15,7 +15,7 @@ The parts of a cut word are merged as in the word, because of two facts. First, 
 automaton can be after a *seam letter*, a match may end, and another seam letter leads to the same state as from the start:
 so the pretoken is cut in two, and its end stays the same. In patterns that distinguish case, this does not hold after a
 lower-case letter: such classes do *harm*, which some others, such as marks, *keep*; seam letters that follow harm are not
-tested. These classes are derived from the automaton (text/seams.py). Second, no merge of the word is lost or
+tested. These classes are derived from the automaton (patterns/seams.py). Second, no merge of the word is lost or
 added, as none joins there.
 """
 

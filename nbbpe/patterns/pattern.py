@@ -1,6 +1,6 @@
 """Split patterns: regexes that define pretokens, named or custom.
 
-A regex of the syntax that text/pattern_parser.py reads becomes an automaton, from which everything that kernels need is
+A regex of the syntax that patterns/pattern_parser.py reads becomes an automaton, from which everything that kernels need is
 derived: where the certain boundaries of a text are, and how a piece is split into pretokens. By any other regex, `regex`
 splits: each distinct piece that a partial automaton does not decide, where certain boundaries can be derived, or else all
 of the text.
@@ -270,7 +270,7 @@ def _name_of(*regexes: str) -> str | None:
 # A word (also "gpt-4" or "qwen2.5") is far more likely a misspelt name than a regex.
 _LIKE_A_NAME = re.compile(r"[\w.-]*\w[\w.-]*")
 _LONG_NAME = 40  # characters: no misspelt name has as many
-_ALL_NAMES = "`nbbpe inspect --help` lists the names (in Python, nbbpe.text.pattern.NAMED and ALIASES have them)"
+_ALL_NAMES = "`nbbpe inspect --help` lists the names (in Python, nbbpe.patterns.pattern.NAMED and ALIASES have them)"
 # A group that calls itself before it has matched anything goes on until `regex` has 600 MB; where it needs some characters,
 # that is not seen before a text is split. A call in time looks at some thousands of steps, and needs a handful.
 _CALL_SECONDS = 0.005
