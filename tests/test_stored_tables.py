@@ -86,7 +86,7 @@ def another_regex(wheel: Path) -> None:
 
 
 def another_module(wheel: Path) -> None:
-    with (wheel / "nbbpe" / "text" / "automaton.py").open("a") as file:
+    with (wheel / "nbbpe" / "patterns" / "automaton.py").open("a") as file:
         file.write("\n")
 
 
