@@ -347,14 +347,26 @@ def test_a_token_that_older_merges_make_unreachable_is_named():
     assert larger.encode("xbcdz") == [258, ord("z")]
 
 
-def test_of_many_words_some_are_checked_all_over_the_source(monkeypatch):
-    start = nbbpe.Tokenizer(BYTES | {256: b"bc", 257: b"xbc", 258: b"xbcd"}, [(b"xbc", b"d"), (b"b", b"c")])
+def test_of_many_words_a_sample_is_checked(small, monkeypatch):
+    """The order of words is random, and so is which ones are checked."""
+
+    def check(table, words, *rest):
+        text = words.text.tobytes()
+        all_words.extend(text[start:end] for start, end in itertools.pairwise(words.starts.tolist()))
+        original(table, words, *rest)
+
+    def encoded(texts, table):
+        checked.append(texts)
+        return ids_of_each(texts, table)
+
+    all_words, checked = [], []
+    original, ids_of_each = extension._check_sample, extension.ids_of_each
+    monkeypatch.setattr(extension, "_check_sample", check)
     monkeypatch.setattr(extension, "_MOST_CHECKED", 2)
-    with (
-        pytest.warns(UserWarning, match="1 of 2 words of the source get other ids than training gave them"),
-        pytest.warns(UserWarning, match="1 of the 3 new tokens cannot be reached"),
-    ):
-        start.extend(documents=["xbce"] * 10 + ["dz"] * 5 + ["xbcdz"] * 2, vocab_size=262)
+    monkeypatch.setattr(extension, "ids_of_each", encoded)
+    small.extend(documents=["one two three four five six seven"], vocab_size=small.vocab_size + 1)
+    assert len(all_words) == 7
+    assert [all_words[0], all_words[4]] in checked
 
 
 def test_progress_is_that_of_the_new_tokens(small):
