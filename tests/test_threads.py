@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import sys
 import threading
 import time
@@ -19,7 +18,7 @@ import texts
 from effort import mostly_slow
 from hypothesis import example, given
 from hypothesis import strategies as st
-from timing import seconds
+from timing import interrupted, seconds
 from vocabularies import BYTES
 
 import nbbpe
@@ -284,13 +283,9 @@ def test_ctrl_c_ends_all_threads_at_once(small, call):
     work = partial(getattr(small, call), [text] if call == "encode_batch_flat" else text, num_threads=2)
     whole = seconds(work, rounds=2)  # of two processors
     before = set(threading.enumerate())
-    timer = threading.Timer(whole / 8, signal.raise_signal, [signal.SIGINT])
     began = time.process_time()
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        work()
+    interrupted(work, whole / 8)
     assert time.process_time() - began < whole * 3 / 4
-    timer.join()
     assert {thread for thread in threading.enumerate() if thread not in before} == set()
     assert small.encode(LONG, num_threads=2) == small.encode(LONG, num_threads=1)
 

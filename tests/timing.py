@@ -1,9 +1,13 @@
-"""How long work takes."""
+"""How long work takes, and Ctrl-C in the middle of it."""
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 from collections.abc import Callable
+
+import pytest
 
 
 def seconds(work: Callable[[], object], rounds: int = 3) -> float:
@@ -14,3 +18,19 @@ def seconds(work: Callable[[], object], rounds: int = 3) -> float:
         work()
         times.append(time.process_time() - began)
     return min(times)
+
+
+def interrupted(work: Callable[[], object], after: float) -> None:
+    """Do work that Ctrl-C must end: it comes after so many seconds of this process, however slow others make it."""
+
+    def interrupt() -> None:
+        while time.process_time() < end:
+            time.sleep(0.001)
+        signal.pthread_kill(main_thread, signal.SIGINT)
+
+    end, main_thread = time.process_time() + after, threading.get_ident()
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    thread.join()

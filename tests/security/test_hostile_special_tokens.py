@@ -7,15 +7,13 @@ import functools
 import json
 import mmap
 import random
-import signal
 import sys
-import threading
 import time
 
 import numpy as np
 import pytest
 from guard_pages import at_page_end
-from timing import seconds
+from timing import interrupted, seconds
 from vocabularies import BYTES
 
 import nbbpe
@@ -123,13 +121,9 @@ def test_ctrl_c_is_answered_while_a_long_text_is_looked_through():
     text = utf8.padded(b"a" * (100 * MB))
     find = functools.partial(special_search.find_breaks, text, 0, 100 * MB, 100 * MB, specials)
     whole = seconds(find, rounds=1)
-    timer = threading.Timer(whole / 4, signal.pthread_kill, [threading.get_ident(), signal.SIGINT])
     began = time.process_time()
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        find()
+    interrupted(find, whole / 4)
     assert time.process_time() - began < whole * 3 / 4
-    timer.join()
 
 
 # Nothing is read outside of the text and its padding
