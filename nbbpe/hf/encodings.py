@@ -84,9 +84,6 @@ class RowEncoding:
 
     def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """The first word that has a character with this number; None if none has it."""
-        if self._word_ids is None:
-            found: int | None = self._asked("char_to_word", char_pos, sequence_index)
-            return found
         token = self.char_to_token(char_pos, sequence_index)
         return None if token is None else self.token_to_word(token)
 
@@ -155,7 +152,7 @@ class RowEncoding:
         return self._size
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # which copies and pickles look for
+        if name.startswith("__"):  # which NumPy and others look for
             raise AttributeError(name)
         found = self._encoded.of_row(_COLUMNS[name], self._number) if name in _COLUMNS else None
         return getattr(self.of_tokenizers(), name) if found is None else found
