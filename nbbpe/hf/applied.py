@@ -70,7 +70,7 @@ class Applied:
         plain = set(model.special).difference(special)
         chain = model.chain
         spelled, hiding = ({*some, *(chain.apply(token, set()) for token in some)} - {""} for some in (plain, special))
-        if not spelled.isdisjoint(hiding) or find_overlap(list(spelled), list(hiding)) is not None:
+        if find_overlap(list(spelled), list(hiding)) is not None:
             return None
         if not special.issubset(model.choosable):
             return None
@@ -183,9 +183,7 @@ class Applied:
         It takes the characters of an added token for bytes, too, if all of them stand for one. And it does not skip a
         special token that its normalizer changes.
         """
-        special = set(self._model.special.values())
-        tokens = {token_id: token for token_id, token in self._model.vocab.items() if token_id not in special}
         added = list(self._backend.get_added_tokens_decoder())
-        tokens |= {token_id: token_of(str(self._backend.id_to_token(token_id))) for token_id in added}
+        tokens = self._model.vocab | {token_id: token_of(str(self._backend.id_to_token(token_id))) for token_id in added}
         skipped = {token_id: b"" for token_id in added if not self._backend.decode([token_id])}
         return Decoder(tokens), Decoder(tokens | skipped)

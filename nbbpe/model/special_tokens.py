@@ -208,7 +208,7 @@ def rename(special: Mapping[str, int], names: object) -> dict[str, int]:
 def find_overlap(first: Sequence[str], later: Sequence[str]) -> tuple[str, str] | None:
     """A token of `first` and one of `later` that it lies within, or whose end it can begin with in a text; or None.
 
-    No token is in both. Cost: linear in their bytes.
+    A token that is in both lies within itself. Cost: linear in their bytes.
     """
     from ..kernels.pieces.special_tokens import FALLBACK, FIRST, TOKEN, beginning_node
 
