@@ -15,6 +15,7 @@ import sys
 import unicodedata
 import warnings
 from collections.abc import Callable
+from operator import methodcaller
 from types import SimpleNamespace
 from typing import Any
 
@@ -419,6 +420,9 @@ def test_rows_tell_what_those_of_tokenizers_tell(folders, name):
                     for sequence in range(3):
                         assert found.char_to_token(position, sequence) == expected.char_to_token(position, sequence)
                     assert found.token_to_chars(position) == expected.token_to_chars(position)
+                    for sequence in -1, 1 << 32, True:
+                        call = "char_to_token", position, sequence
+                        assert outcome(methodcaller(*call), found) == outcome(methodcaller(*call), expected)
                     if name != "trims_last":  # there tokenizers gives each token two numbers, in any order
                         assert found.token_to_sequence(position) == expected.token_to_sequence(position)
                 for other in copy.copy(found), copy.deepcopy(found), pickle.loads(pickle.dumps(found)):
@@ -570,7 +574,7 @@ def test_words_of_whole_texts_are_those_of_tokenizers(folders, name):
                 continue
             for row, other in zip(*(result.encodings for result in results), strict=True):
                 assert (row.word_ids, row.sequence_ids) == (other.word_ids, other.sequence_ids)
-                for told in "word_to_tokens", "char_to_word", "word_to_chars":
+                for told in "word_to_tokens", "char_to_word", "word_to_chars", "token_to_word":
                     for number in rng.sample(range(20), 3):
                         assert getattr(row, told)(number) == getattr(other, told)(number), (told, number)
             told_by_nbbpe = all(isinstance(row, RowEncoding) and row._word_ids is not None for row in results[0].encodings)
@@ -660,6 +664,7 @@ def test_plain_calls_never_reach_tokenizers(folders, monkeypatch):
             monkeypatch.setattr(transformers.PreTrainedTokenizerFast, name, refuse)
     ours("the cat", truncation=True, max_length=4)
     ours(["the cat", "a"], padding=True, return_tensors="np")
+    assert not hasattr(ours("the cat").encodings[0], "__array__")  # which NumPy looks for
     ours.decode([5, 6] * 20)
     ours.batch_decode([[5, 6], []], skip_special_tokens=True)
     ours("the", "cat", return_offsets_mapping=True)
@@ -1012,6 +1017,7 @@ def test_texts_that_take_no_short_way_are_encoded(folders):
         check(ours, theirs, long, split_special_tokens=splits)
         check(ours, theirs, [long, "the cat", Derived("a mat")], split_special_tokens=splits)
         check(ours, theirs, ["the", long, Derived("cat")], split_special_tokens=splits, is_split_into_words=True)
+        check(ours, theirs, [f"the{END} cat"] * 200, split_special_tokens=splits)
 
 
 def test_no_call_counts_all_tokens(folders):
