@@ -8,6 +8,7 @@ import random
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import wait as wait_until_done
 
 import numpy as np
 import pytest
@@ -87,6 +88,28 @@ def test_a_part_that_fails_frees_those_that_wait_for_it(held_bytes, n_held):
             raise LookupError if waiting.wait(60) else TimeoutError
         with pytest.raises(Stopped):
             waits.result(timeout=60)
+
+
+@pytest.mark.parametrize("call", ["room", "write"])
+def test_a_part_that_never_begins_is_not_waited_for(held_bytes, call):
+    held_bytes(2)
+    stopping = threading.Event()
+    joiner = Joiner(io.BytesIO(), 0, stopping)
+
+    def wait() -> None:
+        with joiner.part(1) as writer:
+            writer.room(1) if call == "room" else writer.write(memoryview(b"no room"))
+
+    with ThreadPoolExecutor(1) as threads:
+        waits = threads.submit(wait)
+        assert not wait_until_done([waits], timeout=0.05).done
+        stopping.set()
+        try:
+            with pytest.raises(Stopped):
+                waits.result(timeout=10)
+        finally:
+            with joiner.part(0):  # a thread that waits all the same ends
+                pass
 
 
 def test_the_part_that_has_its_turn_gets_room_when_all_buffers_wait_for_it():
