@@ -34,6 +34,7 @@ import nbbpe.evaluation
 from nbbpe import cli, early, inspection
 from nbbpe.cli import tables
 from nbbpe.cli.signals import ending_signals
+from nbbpe.cli.streams import as_path
 from nbbpe.cli.training_options import read_mixture
 from nbbpe.system.excerpt import shown_token
 
@@ -1419,6 +1420,11 @@ def test_urls_in_a_mixture_are_no_paths_from_its_folder(tmp_path):
     found = read_mixture(str(tmp_path / "mixture.json"))
     wanted = {"one": "https://host/a.txt", "two": ["memory://b*.txt", tmp_path / "c.txt"]}
     assert found.sources == found.parity.parallel == wanted
+
+
+def test_a_url_with_a_space_is_not_looked_for_on_this_machine():
+    with as_path("memory://bucket/a b.txt") as url:
+        assert url == "memory://bucket/a b.txt"
 
 
 def test_a_mixture_may_come_from_a_pipe(tmp_path):
