@@ -221,9 +221,7 @@ class _Members(_Decompressed):
             data = member.unused_data if member.eof else getattr(member, "unconsumed_tail", b"")
             if member.eof:
                 member = None
-        while member is not None and (n := self._write(member, b"")):
-            yield start, n
-        if member is not None and not member.eof:
+        if member is not None:  # what has an end is None: of its text, nothing is left when its last byte has been read
             raise EOFError("Compressed file ended before the end-of-stream marker was reached")
 
     def _write(self, member: Any, data: bytes) -> int:
