@@ -44,6 +44,9 @@ NOT_CUT = {
     r"1?あ\Z|1|あ": ("1ああ", 2),  # or ends otherwise
     r"1?あ+\b|1|\W": ("1ああ1", 2),  # letters can be left
     r"1(?=ああb)あ|.": ("1ああb", 2),  # what was asked before depends on the letter
+    r"1(?=あ.)あ|.": ("1ああ", 2),  # or what goes on after it
+    r"1(?=1*あ\b)1|.": ("11ああ", 3),  # or what only the end of the text fulfils
+    r"\wb(?=あ\w(?!1.))|.": ("1bああ", 3),  # or what is undecided itself
     r"あ(?=あb)あb|.": ("ああb", 1),  # something is asked before it
     r"(?=ああb)あ{2}b|1?あ+|b": ("1あああb", 2),  # where the part begins
 }
