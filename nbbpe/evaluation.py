@@ -147,7 +147,7 @@ def _text_size(inputs: Sequence[Input], progress: ProgressOption, on_error: str)
     decoder = getincrementaldecoder("utf-8")("surrogateescape")
     n_bytes = n_characters = n_words = 0
     in_word = False
-    for ids in encoded_inputs(single_bytes, inputs, "count words", progress, _END, on_error, allowed=()):
+    for ids in encoded_inputs(single_bytes, inputs, "count words", progress, _END, on_error):
         n_ends = int(np.count_nonzero(ids == _END))
         text = decoder.decode(np.where(ids == _END, ord("\n"), ids).astype(np.uint8).tobytes())
         n_bytes += len(ids) - n_ends

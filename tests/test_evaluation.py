@@ -84,6 +84,7 @@ def test_words_and_characters_of_a_large_text_are_counted_across_its_parts(small
     (tmp_path / "b.txt").write_bytes(b"a \xe4")
     (row,) = evaluate({"small": small}, tmp_path / "b.txt")
     assert (row.n_bytes, row.n_characters, row.n_words, row.n_partial_utf8) == (3, 3, 2, 1)
+    assert type(row.n_partial_utf8) is int
 
 
 def test_records_end_words_and_special_tokens_are_text(small, other, tmp_path):
