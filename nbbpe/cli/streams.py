@@ -75,8 +75,7 @@ def output(path: str) -> Iterator[BinaryIO]:
     """A file to write bytes to, as an atomic write; `-` is stdout, and a device is written directly."""
     if path == STDIN:
         with name_in_errors("stdout"):
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
+            yield sys.stdout.buffer  # which `main` flushes
         return
     if is_device(path):
         target_of(path)  # raises if it is a symlink of another user
