@@ -1183,6 +1183,24 @@ def test_progress_is_told_in_bytes_of_the_files_up_to_their_size(small, tmp_path
             assert len(of_stage) > 2
 
 
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.ipc"])
+def test_progress_in_a_part_of_a_table_follows_its_rows(tmp_path, sizes, name):
+    rows = [f"the cat {i}" for i in range(1000)]
+    (write_parquet if name == "a.parquet" else write_arrow)(tmp_path / name, rows, rows=1000 if name == "a.parquet" else 10)
+    sizes(block=100, window=100)
+    (each,) = find_inputs(tmp_path / name, "text", "raise")
+    (part,) = each.cut(1 << 20, CutRules(NAMED["gpt2"], []))
+    tally = Tally("raise")
+    told = []
+    with part.open(new_special_tokens([], []), False, NO_ID, tally) as reader:
+        while reader.advance(0) is not None:
+            told.append(tally.n_read)
+    size = os.path.getsize(tmp_path / name)
+    assert told == sorted(told)
+    assert any(size / 4 < n < 3 * size / 4 for n in told)
+    assert tally.n_read == size
+
+
 NOT_CUT = ("gz", "zst", "bz2", "xz", "lzma", "ipc")  # where the suffix .ipc is that of a stream
 
 
