@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .encoding.decoder import check_in_order
 from .encoding.special_choice import ALL, NONE, Choice
 from .model.model import Model
 from .system.excerpt import shown
@@ -99,6 +100,7 @@ class TiktokenNames:
         >>> tok.decode_tokens_bytes([258, 261])
         [b'the', b' cat']
         """
+        check_in_order(tokens)
         return [self._model.vocab[operator.index(token)] for token in tokens]
 
     def encode_ordinary_batch(self, texts: Iterable[Text], *, num_threads: int | None = None) -> list[list[int]]:

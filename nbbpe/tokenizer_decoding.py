@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -114,8 +114,10 @@ class TokenizerDecoding:
         >>> tok.decode_with_offsets([258, 261])
         ('the cat', [0, 3])
         """
-        ids = list(ids)
+        if isinstance(ids, Iterator):
+            ids = list(ids)  # to look at them again
         text = self.decode(ids, errors="strict")
+        ids = list(ids)
         tokens = Tokens(text, np.array(ids), [self._model.vocab[int(token_id)] for token_id in ids])
         return text, tokens.char_offsets[:, 0].tolist()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import tracemalloc
+from collections import Counter, OrderedDict, UserDict
 
 import naive
 import numpy as np
@@ -105,10 +106,18 @@ def test_special_tokens_can_be_left_out(small, kind):
         small.decode(kind([small.special_tokens[texts.SPECIAL], 9999]), skip_special_tokens=True)
 
 
-@pytest.mark.parametrize("shape", [(), (1, 3), (2, 0), (2, 2, 2)])
+@pytest.mark.parametrize("shape", [(1, 3), (2, 0), (2, 2, 2)])
 def test_an_array_of_other_than_one_dimension_is_an_error(small, shape):
     with pytest.raises(ValueError, match=r"must be a 1-D array, not of shape \(.*decode_batch"):
         small.decode(np.zeros(shape, dtype=np.int64))
+
+
+@pytest.mark.parametrize("one", [np.int64(97), np.array(97)])
+def test_one_id_of_numpy_is_no_list(small, one):
+    """As argmax gives it; of tensors, too."""
+    for decode in small.decode, small.decode_bytes, small.decode_with_offsets:
+        with pytest.raises(TypeError, match=r"ids must be a list or an array of integers, not one, 97: give \[97\]"):
+            decode(one)
 
 
 @pytest.mark.parametrize("bad", [5, None, 1.5])
@@ -118,15 +127,28 @@ def test_what_is_no_list_is_an_error(small, bad):
 
 
 @pytest.mark.parametrize(
-    "bad", [b"ab", bytearray(b"ab"), {97: 1}, {97, 98}, frozenset([97])], ids=lambda bad: type(bad).__name__
+    "bad",
+    [
+        b"ab",
+        bytearray(b"ab"),
+        memoryview(b"ab"),
+        {97: 1},
+        OrderedDict({97: 1}),
+        Counter([97, 98]),
+        UserDict({97: 1}),
+        {97, 98},
+        frozenset([97]),
+    ],
+    ids=lambda bad: type(bad).__name__,
 )
 def test_numbers_that_are_no_ids_in_an_order_are_an_error(small, bad):
     """As the bytes of a file of ids: each would be decoded as one id."""
-    decodes = [small.decode, small.decode_bytes, small.stream_decoder().feed, lambda ids: small.decode_batch([ids])]
-    for decode in decodes:
+    of_one_text = small.decode, small.decode_bytes, small.decode_with_offsets, small.decode_tokens_bytes
+    for decode in *of_one_text, small.stream_decoder().feed, lambda ids: small.decode_batch([ids]):
         with pytest.raises(TypeError, match=rf"ids must be a list or an array of integers, not {type(bad).__name__}[:,] "):
             decode(bad)
     assert small.decode(np.frombuffer(b"ab", dtype=np.uint8)) == small.decode({97: 1, 98: 1}.keys()) == "ab"
+    assert small.decode(memoryview(np.array([97, 98], dtype=np.uint16))) == "ab"
 
 
 def test_an_error_of_the_iterable_reaches_the_user(small):

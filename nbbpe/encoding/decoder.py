@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,14 +23,17 @@ _FEW = 1 << 7  # ids of an array: converting so few to a list is faster than ask
 _ROOM, _KEPT_ROOM = 1 << 14, 1 << 20  # bytes of room: at first, and at most between two calls
 
 
-# What has numbers that are not ids in an order, by its type, and what to do instead.
-_NOT_IDS: dict[type, str] = {
-    bytes: ": np.frombuffer(data, dtype) gives the ids of raw bytes, and nbbpe.TokenFile(path) those of a file",
-    bytearray: ": np.frombuffer(data, dtype) gives the ids of raw bytes",
-    dict: ", whose keys would be decoded: give one of its values",
-    set: ", which has no order",
-    frozenset: ", which has no order",
-}
+def check_in_order(ids: object) -> None:
+    """Raise TypeError, which says what to do instead, for what has numbers that are not ids in an order."""
+    if isinstance(ids, (bytes, bytearray)) or (isinstance(ids, memoryview) and ids.itemsize == 1):
+        way_out = ": np.frombuffer(data, dtype) gives the ids of raw bytes, and nbbpe.TokenFile(path) those of a file"
+    elif isinstance(ids, Mapping):
+        way_out = ", whose keys would be decoded: give one of its values"
+    elif isinstance(ids, (set, frozenset)):
+        way_out = ", which has no order"
+    else:
+        return
+    raise TypeError(f"ids must be a list or an array of integers, not {type(ids).__name__}{way_out}")
 
 
 class _Out:
@@ -65,9 +68,8 @@ class Decoder:
             decoded = self._copy(ids, 0, -1, errors)
             if decoded is not None:
                 return decoded
-        kind: type = type(ids)
-        if kind in _NOT_IDS:
-            raise TypeError(f"ids must be a list or an array of integers, not {kind.__name__}{_NOT_IDS[kind]}")
+        if type(ids) is not list:
+            check_in_order(ids)
         if hasattr(ids, "__array__"):  # arrays of NumPy and of other libraries (torch, pandas)
             return self._decode_array(np.asarray(ids), errors)
         try:
@@ -83,6 +85,8 @@ class Decoder:
         return self._join(ids, errors)
 
     def _decode_array(self, ids: NDArray[Any], errors: str | None) -> Any:
+        if ids.ndim == 0:
+            raise TypeError(f"ids must be a list or an array of integers, not one, {ids}: give [{ids}] to decode it alone")
         if ids.ndim != 1:
             raise ValueError(f"ids must be a 1-D array, not of shape {ids.shape}; decode_batch takes a text in each row")
         if ids.dtype.kind not in "iuO" and len(ids):
