@@ -1003,6 +1003,30 @@ def test_names_of_files_in_an_iterable_are_texts_with_a_warning(small, tmp_path,
         nbbpe.train(tmp_path.glob("*.txt"), 300)
 
 
+@pytest.mark.parametrize("parity", [False, True])
+def test_an_iterator_that_was_used_before_is_told_by_name(small, tmp_path, parity):
+    """Its documents would be missing without a word: in a mixture, from what the others teach."""
+    again = iter(["the cat"])
+    mixture = nbbpe.Mixture({"a": iter(["the dog"]), "b": again}, parity=parity)
+    n_vocab = 257
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nbbpe.train(mixture, n_vocab)
+        nbbpe.train(documents=["a dog", ""], vocab_size=n_vocab)
+        small.frequencies(documents=[])  # a list that says what it has
+    with pytest.warns(UserWarning, match=r"^b is an iterator that gives no document: .*make a new one for each use"):
+        nbbpe.train(nbbpe.Mixture({"a": iter(["the dog"]), "b": again}, parity=parity), n_vocab)
+    for use in (
+        lambda: small.frequencies(again),
+        lambda: small.unused(again),
+        lambda: small.encode_file(again, tmp_path / "ids.bin"),
+    ):
+        with pytest.warns(UserWarning, match="^(source|input_path) is an iterator that gives"):
+            use()
+    with pytest.warns(UserWarning, match="^documents is an iterator"), pytest.raises(ValueError, match="there is no text"):
+        nbbpe.train(documents=again, vocab_size=n_vocab)
+
+
 def test_an_iterable_is_encoded_as_it_comes(small, tmp_path, sizes):
     sizes(batch=1000)
     most_waiting = n_read = 0

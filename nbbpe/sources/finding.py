@@ -83,11 +83,11 @@ def find_by_item(
         if type(documents).__module__.startswith("pyarrow."):  # an iterable of what is not a str
             raise TypeError(f"documents is Arrow data ({type(documents).__name__}): give it as the {argument}")
         check_texts(documents, "documents")
-        found = [[Documents(documents)]]  # type: ignore[arg-type]
+        found = [[Documents(documents, "documents")]]  # type: ignore[arg-type]
     elif is_arrow(source):
         found = [[ArrowColumn(source, named)]]
     elif (paths := _paths(source, argument)) is None:
-        found = [[Documents(source)]]  # type: ignore[arg-type]
+        found = [[Documents(source, argument)]]  # type: ignore[arg-type]
     else:
         found = [[_input(file, named) for file in find_files(path)] for path in paths]
     inputs = [each for of_item in found for each in of_item]

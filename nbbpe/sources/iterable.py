@@ -20,12 +20,16 @@ LONGEST_NAME = 4096  # characters
 
 
 class Documents(ReadOnce):
-    """Documents as str or bytes: an Input, and its one Part. Errors that the iterable raises are passed on."""
+    """Documents as str or bytes: an Input, and its one Part. Errors that the iterable raises are passed on.
+
+    argument : what warnings call them
+    """
 
     in_python = True
 
-    def __init__(self, documents: Iterable[Text]) -> None:
+    def __init__(self, documents: Iterable[Text], argument: str = "documents") -> None:
         self._documents = documents
+        self._argument = argument
 
     def is_read_once(self) -> bool:
         """See Input."""
@@ -37,9 +41,16 @@ class Documents(ReadOnce):
         yield DocumentReader(self._as_bytes(tally), specials, separator)
 
     def _as_bytes(self, tally: Tally) -> Iterator[bytes]:
+        is_empty = True
         for data in each_to_bytes(_no_names(self._documents), "document"):
+            is_empty = False
             tally.n_read += len(data)
             yield data
+        if is_empty and isinstance(self._documents, Iterator):
+            warn_user(
+                f"{self._argument} is an iterator that gives no document: if it was used before, it is at its end, so make "
+                "a new one for each use"
+            )
 
 
 def _no_names(documents: Iterable[Text]) -> Iterator[Text]:
