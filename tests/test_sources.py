@@ -1027,6 +1027,26 @@ def test_an_iterator_that_was_used_before_is_told_by_name(small, tmp_path, parit
         nbbpe.train(documents=again, vocab_size=n_vocab)
 
 
+@pytest.mark.parametrize("kind", ["string", "binary", "string_view", "dictionary"])
+def test_names_of_files_in_a_column_are_texts_with_a_warning(small, tmp_path, monkeypatch, kind):
+    """As of a table that lists files."""
+    pa = pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("the cat")
+
+    def column(*names: str):
+        names = pa.array(names, pa.string())
+        return names.dictionary_encode() if kind == "dictionary" else names.cast(getattr(pa, kind)())
+
+    for data in column("a.txt", "b"), pa.chunked_array([column(), column("a.txt")]), pa.table({"text": column("a.txt")}):
+        with pytest.warns(UserWarning, match=r"the first text is the name of a file, 'a\.txt', .*give a list or a tuple"):
+            nbbpe.train(data, 257)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        small.encode_file(column("b", "a.txt"), "ids.bin")
+    assert small.encode_file(pa.array([b"\xff"]).view(pa.string()), "ids.bin") == 1
+
+
 def test_an_iterable_is_encoded_as_it_comes(small, tmp_path, sizes):
     sizes(batch=1000)
     most_waiting = n_read = 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..text.windows import Windows
 from .columns import ColumnReader, as_strings, check_column, check_kind, null_rows, offsets_of
 from .inputs import ReadOnce
+from .iterable import warn_of_name
 from .optional_packages import require
 from .places import Row
 from .tally import Tally
@@ -90,7 +91,9 @@ class ArrowColumn(ReadOnce):
             strings = as_strings(column)  # first: of a dictionary, an entry may be null that rows name
             for i in null_rows(strings):
                 tally.malformed(Row(_NAME, done + i), "the text is null, and must be a string")
-            tally.n_read += n_bytes_of(strings)
+            tally.n_read += n_bytes_of(strings)  # which checks where they are
+            if not done and len(strings) and strings[0].is_valid:
+                warn_of_name(strings[0].as_buffer().to_pybytes())  # as a str it may be invalid UTF-8
             done += len(column)
             yield strings
 

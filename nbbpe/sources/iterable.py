@@ -59,11 +59,17 @@ def _no_names(documents: Iterable[Text]) -> Iterator[Text]:
     for first in iterator:
         if isinstance(first, os.PathLike):
             raise TypeError(f"the source gives paths ({first!r}), so it must be a list or a tuple of them: list(paths)")
-        if isinstance(first, str) and len(first) <= LONGEST_NAME and os.path.isfile(first):
-            warn_user(
-                f"the first text is the name of a file, {str(first)!r}, and is treated as a text; to read files, give a "
-                "list or a tuple of their names",
-            )
+        if isinstance(first, str):
+            warn_of_name(first)
         yield first
         break
     yield from iterator
+
+
+def warn_of_name(first: str | bytes) -> None:
+    """Warn if the first of many texts is the name of a file."""
+    if len(first) <= LONGEST_NAME and os.path.isfile(first):
+        warn_user(
+            f"the first text is the name of a file, {str(os.fsdecode(first))!r}, and is treated as a text; to read files, "
+            "give a list or a tuple of their names"
+        )
