@@ -314,7 +314,7 @@ def merge_counts(tokenizer: Tokenizer, token_counts: NDArray[np.int64]) -> NDArr
 
     A merge is applied once for each of its tokens in the text, and for each that became part of a longer token. This holds
     if every merge makes a new token out of existing ones; None if the merges are not of this kind, or the tokenizer has no
-    list of merges.
+    list of merges. Raises ValueError unless there is a number for each token.
 
     >>> import nbbpe.inspection
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
@@ -324,7 +324,13 @@ def merge_counts(tokenizer: Tokenizer, token_counts: NDArray[np.int64]) -> NDArr
     """
     from .vocabulary import frequencies
 
-    return frequencies.merge_counts(tokenizer._model, token_counts)
+    if np.shape(token_counts) != (len(tokenizer),):
+        raise ValueError(
+            f"token_counts must have a number for each of the {len(tokenizer):,} tokens, by ascending id, and is of shape "
+            f"{np.shape(token_counts)}: give TextFigures.counts of the same tokenizer, or of what its frequencies gives "
+            "[sorted(tok.vocab)]"
+        )
+    return frequencies.merge_counts(tokenizer._model, np.asarray(token_counts))
 
 
 def compression_by_size(
@@ -333,7 +339,8 @@ def compression_by_size(
     """Bytes per token on a text if the vocabulary had only its first merges, for each number of these.
 
     Returns (vocabulary sizes, bytes per token), from no merges to all of them; None if `merge_counts` is None, or the text
-    is empty. Each merge that is applied makes one token fewer, so the text is not encoded again.
+    is empty. Each merge that is applied makes one token fewer, so the text is not encoded again. Errors are those of
+    `merge_counts`.
 
     >>> import nbbpe.inspection
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
@@ -343,6 +350,7 @@ def compression_by_size(
     ([256, 264], [1.0, 2.29])
     """
     applied = merge_counts(tokenizer, token_counts)
+    token_counts = np.asarray(token_counts)
     vocab = tokenizer._model.packed
     n_bytes = int((token_counts * vocab.lengths).sum())
     if applied is None or not n_bytes:

@@ -119,6 +119,27 @@ def test_merges_are_counted_and_their_savings_without_encoding_again(small):
     np.testing.assert_allclose(ratios, [figures.n_bytes / n for n in n_tokens])
 
 
+def test_counts_of_another_vocabulary_are_an_error(small):
+    """They would be those of other tokens; so would counts by id, as `frequencies` gives them, where ids have gaps."""
+    smaller, _ = small.truncate(300)
+    with_gaps, _ = small.truncate(300, renumber=False)
+    text = texts.SAMPLE
+    for tokenizer, counts in (
+        (smaller, small.frequencies(documents=[text])),
+        (with_gaps, with_gaps.frequencies(documents=[text])),
+    ):
+        for figure in inspection.merge_counts, inspection.compression_by_size:
+            with pytest.raises(ValueError, match=r"token_counts must have a number for each of the 300 tokens.*\(400,\)"):
+                figure(tokenizer, counts)
+    right = inspection.text_figures(with_gaps, documents=[text]).counts
+    by_id = with_gaps.frequencies(documents=[text])
+    assert by_id[sorted(with_gaps.vocab)].tolist() == right.tolist()
+    assert inspection.merge_counts(with_gaps, right.tolist()).tolist() == inspection.merge_counts(with_gaps, right).tolist()
+    assert inspection.compression_by_size(smaller, right.tolist())[1].tolist() == (
+        inspection.compression_by_size(smaller, right)[1].tolist()
+    )
+
+
 def test_special_tokens_of_one_id_are_counted_once():
     """As in o200k_harmony, where a reserved token has the id of another."""
     ranks = BYTE_RANKS | {b"th": 256, b"the": 257}
