@@ -87,6 +87,18 @@ def test_offsets_by_hand():
     assert found.char_offsets.tolist() == [[0, 1], [1, 2], [1, 2], [2, 3], [2, 3], [2, 3], [2, 3], [3, 6], [6, 7]]
 
 
+@pytest.mark.parametrize("text", ["the cat", "the café"])
+def test_offsets_that_are_shifted_in_place_change_no_token(small, text):
+    """As by those who add where the text begins in a larger one."""
+    tokens = small.tokenize(text)
+    before = list(tokens)
+    for offsets in tokens.byte_offsets, tokens.char_offsets:
+        with pytest.raises(ValueError, match="read-only"):
+            offsets += 100
+    assert list(tokens) == before
+    assert (tokens.byte_offsets + 100)[0].tolist() == [100, 100 + len(tokens.tokens[0])]
+
+
 def test_a_token_that_holds_parts_of_two_characters_has_both():
     vocab = BYTES | {256: b"\xa9\xc3"}
     tokenizer = nbbpe.Tokenizer(vocab, [(b"\xa9", b"\xc3")], pattern=None)

@@ -46,8 +46,8 @@ class Tokens:
                    and without the whitespace that an added token took (lstrip and rstrip in a tokenizer.json)
     ids          : ndarray[n] of the tokenizer's dtype
     tokens       : list of n bytes
-    byte_offsets : int64[n, 2]   start and end of each token in the UTF-8 of the text
-    char_offsets : int64[n, 2]   start and end of each token in the text's characters
+    byte_offsets : int64[n, 2]   start and end of each token in the UTF-8 of the text; read-only
+    char_offsets : int64[n, 2]   start and end of each token in the text's characters; read-only
 
     A token can end inside a character. Its `char_offsets` then include every character of which it has a byte, so the
     tokens of one character all have that character's offsets, and neighbours may overlap. Hugging Face's tokenizers count
@@ -77,12 +77,12 @@ class Tokens:
     def _byte_offsets(self) -> NDArray[np.int64]:
         lengths = np.fromiter(map(len, self.tokens), dtype=np.int64, count=len(self.tokens))
         ends = np.cumsum(lengths)
-        return np.stack([ends - lengths, ends], axis=1)
+        return _read_only(np.stack([ends - lengths, ends], axis=1))
 
     @lazy
     def _char_offsets(self) -> NDArray[np.int64]:
         text = to_text(self.text) if isinstance(self.text, bytes) else self.text
-        return np.stack(in_characters(text, *self.byte_offsets.T), axis=1)
+        return _read_only(np.stack(in_characters(text, *self.byte_offsets.T), axis=1))
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -123,6 +123,12 @@ class Tokens:
             spans.append(f" … and {len(self) - _MOST_IN_HTML:,} more")
         spelled = "".join(spans)
         return f'<div><div style="white-space: pre-wrap; font-family: monospace">{spelled}</div>{len(self):,} tokens</div>'
+
+
+def _read_only(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Offsets that are kept, so that `offsets += start`, to shift them, is an error and does not shift every Token."""
+    offsets.flags.writeable = False
+    return offsets
 
 
 def in_characters(
