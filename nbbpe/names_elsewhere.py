@@ -16,6 +16,12 @@ _ENCODING = "nbbpe.load(name), or as in tiktoken the function of nbbpe.tiktoken"
 
 # Names of tokenizers, sentencepiece, minbpe and transformers, with what a Tokenizer has for them.
 OF_TOKENIZER = {
+    "EncodeAsIds": "encode(text)",
+    "EncodeAsPieces": "tokenize(text)",
+    "DecodeIds": "decode(ids)",
+    "GetPieceSize": "vocab_size",
+    "IdToPiece": "id_to_token(id)",
+    "PieceToId": "token_to_id(token)",
     "add_special_tokens": _WITH_SPECIAL,
     "add_tokens": _WITH_SPECIAL,
     "all_special_ids": "special_tokens, a dict from token to id",
@@ -42,6 +48,7 @@ OF_TOKENIZER = {
     "eos_token_id": _ID_OF,
     "from_file": "nbbpe.load(path)",
     "from_pretrained": "nbbpe.load(name)",
+    "get_added_vocab": "special_tokens, a dict from token to id",
     "get_piece_size": "vocab_size",
     "get_vocab": "vocab, a mapping from id to bytes",
     "get_vocab_size": "vocab_size",
@@ -50,9 +57,11 @@ OF_TOKENIZER = {
     "pad_id": _ID_OF,
     "pad_token": _NAMED,
     "pad_token_id": _ID_OF,
+    "padding_side": "encode_padded(texts, padding_side=..., pad_token=...)",
     "piece_to_id": "token_to_id(token)",
     "register_special_tokens": _WITH_SPECIAL,
     "save_model": "save_gpt2(vocab_path, merges_path)",
+    "save_vocabulary": "save_gpt2(vocab_path, merges_path)",
     "to_str": "to_hf(path)",
     "train": _TRAIN,
     "train_from_iterator": "nbbpe.train(documents=..., vocab_size=...), which makes a Tokenizer",
@@ -72,6 +81,8 @@ OF_MODULE = {
     "compare": _COMPARE,
     "convert": "nbbpe.load(path), and to_hf, save_tiktoken or another method of what it gives",
     "count": "nbbpe.Tokenizer.count, as in tok.count(text)",
+    "decode_batch": "nbbpe.Tokenizer.decode_batch, as in tok.decode_batch(rows)",
+    "encode_batch": "nbbpe.Tokenizer.encode_batch, as in tok.encode_batch(texts)",
     "encoding_for_model": _ENCODING,
     "extend": "nbbpe.Tokenizer.extend, as in tok.extend(source, vocab_size)",
     "from_file": "nbbpe.load(path)",
@@ -79,12 +90,13 @@ OF_MODULE = {
     "get_encoding": _ENCODING,
     "inspect": "nbbpe.inspection.vocabulary_figures(tok), or nbbpe.inspection.text_figures(tok, path)",
     "report": "nbbpe.Tokenizer.report, as in tok.report('report.html', path)",
+    "tokenize": "nbbpe.Tokenizer.tokenize, as in tok.tokenize(text)",
     "train_from_iterator": "nbbpe.train(documents=..., vocab_size=...)",
 }
 
 
 class _Elsewhere:
-    """A name that a Tokenizer lacks. To ask the class or a tokenizer for it raises AttributeError."""
+    """A name that a Tokenizer lacks. To ask the class or a tokenizer for it, or to set it, raises AttributeError."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -92,6 +104,10 @@ class _Elsewhere:
 
     def __get__(self, tokenizer: object, owner: type) -> NoReturn:
         raise AttributeError(f"a Tokenizer has no {self._name!r}; use {OF_TOKENIZER[self._name]}")
+
+    def __set__(self, tokenizer: object, value: object) -> NoReturn:
+        # As in tokenizer.pad_token = "<pad>": else it would be an attribute that nothing looks at.
+        self.__get__(tokenizer, type(tokenizer))
 
 
 class NamesElsewhere:

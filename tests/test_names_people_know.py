@@ -537,6 +537,8 @@ def test_a_name_of_another_library_says_what_it_is_called_here(small):
         for asked in small, nbbpe.Tokenizer:  # the class, as for from_file and from_pretrained
             with pytest.raises(AttributeError, match=f"a Tokenizer has no '{name}'; use "):
                 getattr(asked, name)
+        with pytest.raises(AttributeError, match=f"a Tokenizer has no '{name}'; use "):
+            setattr(small, name, "<pad>")
         assert name not in dir(small)
     for name in names_elsewhere.OF_MODULE:
         with pytest.raises(AttributeError, match=f"no attribute '{name}'; use nbbpe"):
