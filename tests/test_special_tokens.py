@@ -55,6 +55,26 @@ def test_ids_may_be_numpy_integers(small, tmp_path):
     assert nbbpe.Tokenizer.from_tiktoken(tmp_path / "a.tiktoken", "gpt2", special).special_tokens == {"<a>": 489}
 
 
+def test_names_may_be_of_an_enum_and_are_kept_as_str(small):
+    """Else a pickle could not be loaded where the enum is not defined."""
+
+    class Special(str, enum.Enum):
+        A = "<a>"
+
+    for found in (
+        nbbpe.train(documents=["the the"], vocab_size=258, special_tokens=[Special.A]),
+        nbbpe.train(documents=["the the"], vocab_size=258, special_tokens=np.array(["<a>"])),
+        nbbpe.Tokenizer(BYTES, [], Special),
+        nbbpe.Tokenizer(BYTES, [], {Special.A: 256}),
+        small.with_special_tokens([Special.A]),
+        small.with_special_tokens({Special.A: 500}),
+        small.rename_special_tokens({texts.SPECIAL: Special.A}),
+    ):
+        assert {type(token) for token in found.special_tokens} == {str}
+        assert "<a>" in found.special_tokens
+        assert pickle.loads(pickle.dumps(found)) == found  # an enum of a function cannot be pickled
+
+
 def test_ids_may_be_of_an_enum(small, tmp_path):
     class Ids(enum.IntEnum):
         A = 97

@@ -151,7 +151,8 @@ class Model:
     def with_renamed_special_tokens(self, names: Mapping[str, str]) -> Model:
         """A model that calls some special tokens otherwise (see Tokenizer.rename_special_tokens)."""
         special = rename(self.special, names)
-        return self.with_tokens(self.packed_ordinary, self.merge_ids, special, extras=self.extras.renamed(names))
+        plain = dict(zip(self.special, special, strict=True))
+        return self.with_tokens(self.packed_ordinary, self.merge_ids, special, extras=self.extras.renamed(plain))
 
     def with_tokens(
         self,

@@ -24,7 +24,10 @@ MAX_ID = 2**31 - 2
 
 
 def check_special_tokens(special_tokens: Sequence[str] | None) -> list[str]:
-    """The special tokens as a list. Raises TypeError or ValueError for one that is not a str, is empty, or occurs twice."""
+    """The special tokens as a list of str, none of a derived type, as members of an Enum are: pickles would need that type.
+
+    Raises TypeError or ValueError for one that is not a str, is empty, or occurs twice.
+    """
     if special_tokens is None:
         return []
     if isinstance(special_tokens, (str, bytes, Set, Mapping)) or not hasattr(special_tokens, "__iter__"):
@@ -39,6 +42,7 @@ def check_special_tokens(special_tokens: Sequence[str] | None) -> list[str]:
         if token in known:
             raise ValueError(f"special token {shown(token)} is given twice")
         known.add(token)
+        tokens[i] = str.__str__(token)
         try:
             token.encode()
         except UnicodeEncodeError:
@@ -195,14 +199,15 @@ def rename(special: Mapping[str, int], names: object) -> dict[str, int]:
     """
     if not isinstance(names, Mapping):
         raise TypeError(f"names must be a dict from special tokens to their new names, not {shown(names)}")
-    for old, new in zip(names, check_special_tokens(list(names.values())), strict=True):
+    renamed = dict(zip(names, check_special_tokens(list(names.values())), strict=True))
+    for old, new in renamed.items():
         if old not in special:
             raise ValueError(f"{shown(old)} is not a special token of the tokenizer, so it cannot be renamed")
         if new in special and new not in names:
             raise ValueError(
                 f"special token {shown(old)} cannot be renamed to {shown(new)}, which is another special token"
             )
-    return {names.get(token, token): token_id for token, token_id in special.items()}
+    return {renamed.get(token, token): token_id for token, token_id in special.items()}
 
 
 def find_overlap(first: Sequence[str], later: Sequence[str]) -> tuple[str, str] | None:
