@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .encoding import threads
-from .encoding.decoder import Decoder
+from .encoding.decoder import Decoder, check_errors
 from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import Tokens
 from .model.model import Model
@@ -50,9 +50,7 @@ class TokenizerDecoding:
         >>> tok.decode([258, 261, 263], skip_special_tokens=True)
         'the cat'
         """
-        if not isinstance(errors, str):  # for None, a Decoder gives bytes
-            way_out = "decode_bytes gives bytes" if errors is None else "skip_special_tokens is given by its name"
-            raise TypeError(f'errors must be a str as in bytes.decode, such as "strict", not {shown(errors)}; {way_out}')
+        check_errors(errors)
         text: str = self._decoding(skip_special_tokens).decode(ids, errors)
         return text
 
@@ -70,6 +68,7 @@ class TokenizerDecoding:
         """
         from .encoding.arrow import decode_arrow
 
+        check_errors(errors)
         return decode_arrow(self._decoder, self._model.packed, data, errors)
 
     def decode_batch(

@@ -245,11 +245,23 @@ def test_a_stream_without_a_tokenizer_is_refused_at_once():
 
 
 def test_no_errors_are_no_way_to_bytes(small):
-    for decode in small.decode, lambda ids, errors: small.decode_batch([ids], errors):
+    for decode in (
+        small.decode,
+        lambda ids, errors: small.decode_batch([ids], errors),
+        lambda ids, errors: small.stream_decoder(errors).feed(ids),
+        lambda ids, errors: nbbpe.StreamDecoder(small, errors),
+    ):
         with pytest.raises(TypeError, match=r"errors must be a str .* not None; decode_bytes gives bytes"):
             decode([97], None)
         with pytest.raises(TypeError, match=r"errors must be a str .* not True; skip_special_tokens is given by its name"):
             decode([97], True)  # which is skip_special_tokens in tokenizers and transformers
+
+
+def test_no_errors_are_an_error_for_arrow_data_that_is_valid_utf8(small):
+    pa = pytest.importorskip("pyarrow")
+    for errors in None, True:
+        with pytest.raises(TypeError, match=f"errors must be a str .* not {errors}; "):
+            small.decode_arrow(pa.array([[97]]), errors)
 
 
 @pytest.mark.parametrize("bad", [[97, 98], np.array([97, 98])])

@@ -36,6 +36,13 @@ def check_in_order(ids: object) -> None:
     raise TypeError(f"ids must be a list or an array of integers, not {type(ids).__name__}{way_out}")
 
 
+def check_errors(errors: object) -> None:
+    """Raise TypeError for what cannot say what to do with invalid UTF-8; for None, a Decoder would give bytes."""
+    if not isinstance(errors, str):
+        way_out = "decode_bytes gives bytes" if errors is None else "skip_special_tokens is given by its name"
+        raise TypeError(f'errors must be a str as in bytes.decode, such as "strict", not {shown(errors)}; {way_out}')
+
+
 class _Out:
     """Room for decoded bytes; used by one thread at a time."""
 

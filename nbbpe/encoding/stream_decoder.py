@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from ..system.excerpt import shown
+from .decoder import check_errors
 
 
 class Decodes(Protocol):
@@ -45,6 +46,7 @@ class StreamDecoder:
     def __init__(self, tokenizer: Decodes, errors: str = "replace", *, skip_special_tokens: bool = False) -> None:
         if not hasattr(tokenizer, "id_to_token"):
             raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load), not {shown(tokenizer)}")
+        check_errors(errors)
         codecs.lookup_error(errors)
         self._token_of = tokenizer.id_to_token
         self._decode_bytes = tokenizer.decode_bytes
