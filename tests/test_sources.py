@@ -936,6 +936,18 @@ def test_what_to_give_instead_of_batches_and_records_is_said(small):
         small.encode_batch([None])
 
 
+def test_an_arrow_column_is_no_iterable_of_texts_and_where_to_give_it_is_said(small):
+    """Its items are Arrow's scalars."""
+    pa = pytest.importorskip("pyarrow")
+    message = r"texts must be a list of texts, .*: encode_arrow takes Arrow data, and texts\.to_pylist\(\) is such a list"
+    for column in pa.array(["the cat"]), pa.chunked_array([["the cat"]]):
+        for take in small.encode_batch, small.encode_batch_flat, lambda data: list(small.encode_iterable(data)):
+            with pytest.raises(TypeError, match=message):
+                take(column)
+        assert small.encode_arrow(column).to_pylist() == small.encode_batch(column.to_pylist())
+        assert small.decode_batch(small.encode_arrow(column)) == ["the cat"]
+
+
 @pytest.mark.parametrize("how", ["text", "bytes", "packed", "temporary", "in memory"])
 def test_an_open_file_is_refused_with_what_to_give_instead(assert_refused, small, tmp_path, how):
     path = tmp_path / "a.txt"

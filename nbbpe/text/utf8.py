@@ -103,6 +103,8 @@ def check_items(items: object, argument: str, kind: str) -> None:
         raise TypeError(
             f"{wanted}, of which only the names would be taken: give one of its columns, or list({argument}.values())"
         )
+    if kind == "texts" and type(items).__module__.startswith("pyarrow."):  # an iterable of what is not a str
+        raise TypeError(f"{wanted}: encode_arrow takes Arrow data, and {argument}.to_pylist() is such a list")
 
 
 def check_texts(texts: object, argument: str = "texts") -> None:
