@@ -154,7 +154,7 @@ def encoded(
     warn: bool = True,
     documents: Iterable[Text] | None = None,
 ) -> Iterator[NDArray[Any]]:
-    """The ids of a source in arrays, with a progress bar; each array is valid until the next one is asked for.
+    """The ids of a source in new arrays, with a progress bar.
 
     source, documents, progress : as in `nbbpe.train`
     stage : what the progress bar calls the work
@@ -170,7 +170,8 @@ def encoded(
     allowed = tokenizer._allowed_tokens(allowed_special)
     inputs = find_inputs(source, field, on_error, documents=documents)
     arrays = encoded_inputs(tokenizer, inputs, stage, progress, separator_id, on_error, allowed, warn)
-    yield from _moved_on(arrays, separator_id) if separator_first else arrays
+    # Those of the encoder share its memory: of a list of them, all would have the last ids.
+    yield from _moved_on(arrays, separator_id) if separator_first else (ids.copy() for ids in arrays)
 
 
 def _moved_on(arrays: Iterator[NDArray[Any]], first: int) -> Iterator[NDArray[Any]]:

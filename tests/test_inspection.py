@@ -106,6 +106,19 @@ def test_a_file_is_read_in_bounded_parts(small, tmp_path):
     assert seen[-1] == ("look", len(data), len(data))
 
 
+@pytest.mark.parametrize("separator_first", [False, True])
+def test_arrays_of_a_source_can_be_kept(small, separator_first):
+    """As by np.concatenate(list(...))."""
+    documents = ["the cat " * 100_000, "a dog " * 200_000, "x" * 1_000_000]
+    separator = texts.SPECIAL if separator_first else None
+    options = {"documents": documents, "separator": separator, "separator_first": separator_first}
+    arrays = list(inspection.encoded(small, **options))
+    assert len(arrays) > 1
+    ids = small.encode_batch(documents)
+    expected = [token_id for each in ids for token_id in (([399] if separator_first else []) + each)]
+    assert np.concatenate(arrays).tolist() == expected
+
+
 def test_merges_are_counted_and_their_savings_without_encoding_again(small):
     text = texts.SAMPLE * 3 + texts.SPECIAL + "the cat sat aaa ababab"
     figures = inspection.text_figures(small, documents=[text], allowed_special="all")
