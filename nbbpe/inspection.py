@@ -16,6 +16,7 @@ from .encoding.special_choice import Choice, find_separator
 from .model.packed_vocab import PackedVocab
 from .sources import check_field, find_inputs
 from .sources.arrow_data import ArrowData
+from .system.excerpt import shown
 from .system.paths import Path
 from .system.progress import ProgressOption
 from .text.utf8 import Text
@@ -125,6 +126,7 @@ def vocabulary_figures(tokenizer: Tokenizer, n_longest: int = 10) -> VocabularyF
     >>> figures.n_tokens, figures.longest[0]
     (264, Token(token_id=260, token=b' the'))
     """
+    _check_tokenizer("tokenizer", tokenizer)
     ordinary = tokenizer._model.ordinary
     merges = tokenizer._model.merges
     longest = sorted(ordinary.items(), key=lambda item: (-len(item[1]), item[0]))[:n_longest]
@@ -166,6 +168,7 @@ def encoded(
     >>> [ids.tolist() for ids in nbbpe.inspection.encoded(tok, documents=["the cat", "the"])]
     [[258, 261, 258]]
     """
+    _check_tokenizer("tokenizer", tokenizer)
     separator_id = find_separator(tokenizer.special_tokens, separator, separator_first)
     allowed = tokenizer._allowed_tokens(allowed_special)
     inputs = find_inputs(source, field, on_error, documents=documents)
@@ -205,6 +208,7 @@ def text_figures(
     >>> figures.n_tokens, figures.bytes_per_token, figures.most_frequent[0]
     (7, 2.2857142857142856, (Token(token_id=32, token=b' '), 1))
     """
+    _check_tokenizer("tokenizer", tokenizer)
     vocab = tokenizer._model.packed
     counts = np.zeros(len(vocab.ids), dtype=np.int64)
     options: dict[str, Any] = {
@@ -232,6 +236,7 @@ def count_tokens_of_each(
     >>> nbbpe.inspection.count_tokens_of_each(tok, ["corpus.txt"], field=None, on_error="raise", allowed_special=None)
     [(210, 660)]
     """
+    _check_tokenizer("tokenizer", tokenizer)
     lengths_of = tokenizer._model.packed.lengths_of
     allowed = tokenizer._allowed_tokens(allowed_special)
     of_sources = [find_inputs(source, field, on_error, is_one_of_several=True) for source in sources]
@@ -271,6 +276,8 @@ def compare(
     >>> found.a.n_tokens, found.b.n_tokens, found.splits[0]
     (7, 9, Split(text=b' cat', count=1, a=[b' cat'], b=[b' ', b'cat']))
     """
+    for name, tokenizer in ("a", a), ("b", b):
+        _check_tokenizer(name, tokenizer)
     if isinstance(source, Iterator):
         raise TypeError("source is read twice, so it must be a path or a list, not an iterator")
     if isinstance(documents, Iterator):
@@ -325,6 +332,7 @@ def merge_counts(tokenizer: Tokenizer, token_counts: NDArray[np.int64]) -> NDArr
     """
     from .vocabulary import frequencies
 
+    _check_tokenizer("tokenizer", tokenizer)
     if np.shape(token_counts) != (len(tokenizer),):
         raise ValueError(
             f"token_counts must have a number for each of the {len(tokenizer):,} tokens, by ascending id, and is of shape "
@@ -360,6 +368,12 @@ def compression_by_size(
     n_shortest = n_bytes - int((token_counts * (vocab.lengths - 1))[special].sum())
     n_tokens = n_shortest - np.cumsum(np.concatenate([[0], applied]))
     return len(tokenizer) - len(applied) + np.arange(len(applied) + 1), n_bytes / n_tokens
+
+
+def _check_tokenizer(argument: str, tokenizer: object) -> None:
+    """Raise TypeError for what is no Tokenizer, such as the folder of one, which the command takes."""
+    if not isinstance(tokenizer, Tokenizer):
+        raise TypeError(f"{argument} must be a Tokenizer (see nbbpe.load), not {shown(tokenizer)}")
 
 
 def _split(a: Tokenizer, ids_a: NDArray[Any], b: Tokenizer, ids_b: NDArray[Any], count: int) -> Split:

@@ -106,6 +106,23 @@ def test_a_file_is_read_in_bounded_parts(small, tmp_path):
     assert seen[-1] == ("look", len(data), len(data))
 
 
+def test_a_folder_in_place_of_a_tokenizer_is_told(small):
+    """As the command takes one."""
+    counts = np.zeros(400, dtype=np.int64)
+    for argument, figure in (
+        ("tokenizer", inspection.vocabulary_figures),
+        ("tokenizer", lambda wrong: inspection.text_figures(wrong, documents=["a"])),
+        ("tokenizer", lambda wrong: list(inspection.encoded(wrong, documents=["a"]))),
+        ("tokenizer", lambda wrong: inspection.count_tokens_of_each(wrong, [], None, "raise", None)),
+        ("tokenizer", lambda wrong: inspection.merge_counts(wrong, counts)),
+        ("tokenizer", lambda wrong: inspection.compression_by_size(wrong, counts)),
+        ("a", lambda wrong: inspection.compare(wrong, small, documents=["a"])),
+        ("b", lambda wrong: inspection.compare(small, wrong, documents=["a"])),
+    ):
+        with pytest.raises(TypeError, match=rf"^{argument} must be a Tokenizer \(see nbbpe\.load\), not 'folder'$"):
+            figure("folder")
+
+
 @pytest.mark.parametrize("separator_first", [False, True])
 def test_arrays_of_a_source_can_be_kept(small, separator_first):
     """As by np.concatenate(list(...))."""
