@@ -111,6 +111,8 @@ FOLDERS = {
         "added_tokens.json": {"<a>": 268},
     },
     "another name of a plain token in an older file": {"special_tokens_map.json": {"image_token": "<c>"}},
+    "a role that merges make": {"tokenizer_config.json": {"pad_token": "the"}},
+    "a role that is a byte": {"tokenizer_config.json": {"pad_token": "!"}},
     "a role that model.vocab has": {"tokenizer_config.json": {"bos_token": "<z>", "pad_token": "[PAD]"}},
     "what changes no ids": {
         "tokenizer_config.json": {
@@ -230,8 +232,8 @@ def test_a_role_gets_the_next_id(document, tmp_path):
             },
             "_map.json: '<a>' is not in tokenizer.json, and additional_special_tokens is empty in",
         ),
-        ({"tokenizer_config.json": {"pad_token": "the"}}, r"\('the'\): model.merges\[\d\] .* b'the' is an added token"),
-        ({"tokenizer_config.json": {"pad_token": "!"}}, r"files beside it add or change \('!'\): model: .* as '!' is"),
+        ({"tokenizer_config.json": {"pad_token": "Ġ<"}}, r"\('Ġ<'\): model.merges\[\d\] .* b' <' is an added token"),
+        ({"tokenizer_config.json": {"pad_token": "Ġ"}}, r"files beside it add or change \('Ġ'\): model: .* as 'Ġ' is"),
         ({"tokenizer_config.json": {"pad_token": 5}}, "_config.json: a token must be a string, or an object with a conte"),
         ({"tokenizer_config.json": {"added_tokens_decoder": {"a": END}}}, "_config.json: added_tokens_decoder must be an"),
         ({"tokenizer_config.json": {"added_tokens_decoder": {"\u0663": END}}}, "_config.json: added_tokens_decoder must"),

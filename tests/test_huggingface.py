@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import random
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 import texts
-from effort import mostly_slow
+from effort import examples, mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
 from vocabularies import BYTES
@@ -413,6 +414,12 @@ def added(*tokens: dict[str, Any]) -> Callable[[], Any]:
     return changed("added_tokens", [TOKEN | token for token in tokens])
 
 
+def spaced() -> dict[str, Any]:
+    """A model that merges `ab` and the space before it."""
+    model = document()["model"]
+    return model | {"vocab": model["vocab"] | {"Ġab": 257}, "merges": [*model["merges"], "Ġ ab"]}
+
+
 def odd_vocab() -> dict[str, int]:
     return document()["model"]["vocab"] | {"a 中": 257}
 
@@ -530,8 +537,14 @@ REFUSED = {
     "an id that tokenizers would not give": (added({"id": 300}), r"has the id 300, but tokenizers would give it 257"),
     "an id as text": (added({"id": "257"}), r"has the id '257', but"),
     "an id with a fraction": (added({"id": 257.0}), r"has the id 257\.0, but"),
-    "an added token that a merge needs": (added({"content": "ab", "id": 256}), r"merges\[0\] .* b'ab' is an added token"),
-    "an added token that is a byte": (added({"content": "a", "id": 97}), r"vocab lacks 1 of the 256 single bytes.*b'a'"),
+    "an added token that is spelled like one that a merge needs": (
+        lambda: {**added({"content": "Ġab", "id": 257})(), "model": spaced()},
+        r"merges\[1\] .* b' ab' is an added token",
+    ),
+    "an added token that is spelled like a byte": (
+        added({"content": "Ġ", "id": 32}),
+        "vocab lacks 1 of the 256 single bytes.*b' '.* as 'Ġ' is",
+    ),
     "a token in two spellings": (
         vocab_with(**{"é 中": 257, spell("é 中".encode()): 258}),
         "'é 中' and '.*' both stand for",
@@ -638,6 +651,72 @@ def test_the_file_that_these_change_is_good(tmp_path):
     again = changed("pre_tokenizer", sequence(sequence(SPLIT), sequence(LEVEL)))()
     path.write_text(json.dumps(again), encoding="utf-8")
     assert nbbpe.Tokenizer.from_hf(path).pattern == r"\p{L}+|\P{L}+"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("whole", [False, True])
+def test_added_tokens_may_have_the_ids_of_ordinary_ones(small, tmp_path, whole):
+    """As where words are added of which some are tokens, or the token for padding is one. They are ordinary tokens, too."""
+    rng, path = random.Random(11), tmp_path / "tokenizer.json"
+    words = [token.decode() for token in small.vocab.values() if token.isalpha() and token.islower() and len(token) > 1]
+    text = texts.SAMPLE.lower() + "".join(words)
+    small.to_hf(path)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["model"]["ignore_merges"] = whole
+    for _ in range(examples(30, 250)):
+        wanted = rng.sample(words, rng.randrange(1, 4)) + rng.sample(["a", "!", "<new>", "\n"], 2)
+        made = tokenizers.Tokenizer.from_str(json.dumps(document))
+        made.normalizer = rng.choice([None, tokenizers.normalizers.Lowercase(), tokenizers.normalizers.Replace("th", "t")])
+        for word in wanted:
+            rules = {rule: rng.random() < 0.2 for rule in ("single_word", "lstrip", "rstrip")}
+            token = tokenizers.AddedToken(word, normalized=rng.random() < 0.5, **rules)
+            (made.add_special_tokens if rng.random() < 0.3 else made.add_tokens)([token])
+        made.save(str(path))
+        ours = nbbpe.load(path)
+        assert ours.special_tokens == {token.content: i for i, token in made.get_added_tokens_decoder().items()}
+        assert ours.merges == small.merges
+        ours.save(tmp_path / "folder")
+        ours.to_hf(path)
+        assert nbbpe.load(tmp_path / "folder") == nbbpe.load(path) == ours == pickle.loads(pickle.dumps(ours))
+        starts = [rng.randrange(len(text)) for _ in range(20)]
+        strings = [" ".join(rng.sample(wanted, 2)).join([text[start : start + 20], "the"]) for start in starts]
+        for theirs in made, theirs_of(path):
+            assert_same(ours, theirs, strings)
+        for ids in map(ours.encode, strings if made.normalizer is None else ()):  # else tokenizers spells some otherwise
+            assert ours.decode(ids, skip_special_tokens=True) == made.decode(ids)
+        if made.normalizer is None:
+            line = text.replace("\n", "")  # which is always found where it is an added token
+            assert ours.encode_ordinary(line) == small.encode_ordinary(line)
+
+
+def test_what_shares_an_id_is_not_dropped_or_renamed(small, tmp_path):
+    path = tmp_path / "tokenizer.json"
+    small.to_hf(path)
+    made = theirs_of(path)
+    made.add_tokens(["the", "a"])
+    made.save(str(path))
+    ours = nbbpe.load(path)
+    the = small.token_to_id("the")
+    assert (len(ours), ours.vocab_size, ours.id_to_token(the), ours.token_to_id("the")) == (len(small), 400, b"the", the)
+    for call in lambda: ours.drop([the]), lambda: ours.truncate(260):
+        with pytest.raises(ValueError, match=rf"'the' \(id {the}\) is an added token, too, so it cannot be dropped"):
+            call()
+    with pytest.raises(ValueError, match=f"'the' shares its id, {the}, with an ordinary token, so it cannot be renamed"):
+        ours.rename_special_tokens({"the": "<the>"})
+    for call in lambda: ours.save_gpt2(tmp_path / "a", tmp_path / "b"), ours.to_tiktoken:
+        with pytest.raises(ValueError, match="has added tokens with ids of ordinary tokens, such as 'a', which"):
+            call()
+    smaller, _ = ours.prune(documents=["xyz"], n=270)
+    larger = ours.extend(documents=["dogs and dogs"], vocab_size=404).with_special_tokens(["<x>"])
+    for other in smaller, larger:
+        assert other.decode([other.special_tokens["the"], other.special_tokens["a"]]) == "thea"
+        assert other.encode("xthea") == [other.token_to_id(each) for each in ("x", "the", "a")]
+    ours.save(tmp_path / "folder")
+    about = json.loads((tmp_path / "folder" / "nbbpe.json").read_text())
+    about["special_tokens"]["the"] = 9999
+    (tmp_path / "folder" / "nbbpe.json").write_text(json.dumps(about))
+    with pytest.raises(ValueError, match=r"'the' shares its id, 9999, with an ordinary token, which .*vocab\.json does"):
+        nbbpe.load(tmp_path / "folder")
 
 
 @pytest.mark.parametrize(("normalizer", "single_word"), [({"type": "Lowercase"}, False), (None, True)])

@@ -207,7 +207,7 @@ def read_model(path: Path, check: bool = True) -> Model:
     origin = provenance if check else taken_as_it_is(provenance, pattern)
 
     def model_of(vocab: PackedVocab, merges: Any) -> Model:
-        _check_tokens(vocab, special, folder)
+        _check_tokens(vocab, special, extras.shared, folder)
         return Model(vocab, merges if has_merges else None, special, pattern, whole, origin, normalizer, extras)
 
     model = None
@@ -236,12 +236,17 @@ def read_model(path: Path, check: bool = True) -> Model:
     return model
 
 
-def _check_tokens(vocab: PackedVocab, special: dict[str, int], folder: str) -> None:
+def _check_tokens(vocab: PackedVocab, special: dict[str, int], shared: list[str], folder: str) -> None:
     """Raise ValueError for an invalid vocabulary, or one that special tokens do not fit."""
     about_path, vocab_path = os.path.join(folder, ABOUT), os.path.join(folder, _VOCAB)
     ordinary = tokens_for_placing(special, vocab)
     for token, token_id in special.items():  # two may have one id, as in an encoding of tiktoken's
-        if token_id in ordinary:
+        if token in shared and ordinary.get(token_id) != token.encode():
+            raise ValueError(
+                f"{about_path}: special token {shown(token)} shares its id, {token_id}, with an ordinary token, which "
+                f"{vocab_path} does not have"
+            )
+        if token_id in ordinary and token not in shared:
             raise ValueError(
                 f"{about_path}: special token {shown(token)} has id {token_id}, as {shown(ordinary[token_id])} has"
             )

@@ -9,7 +9,7 @@ text, say) is kept, and added on request only; truncation and padding are ignore
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -140,14 +140,17 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
     special, flags = _special(document.get("added_tokens") or [], entries)
     extras = Extras(flags, prefix_space, document.get("post_processor"), cutter)
     _check_normalized(extras, form)
-    ordinary = dict(entries)
-    for token in special:
-        ordinary.pop(token, None)
     whole = bool(model.get("ignore_merges"))
     merges: list[tuple[bytes, bytes]] | NDArray[np.int32]
     tokens: Mapping[str, Any]
     digits = pretokenizers.digits_of_bytes(steps)
+    ordinary = _without(entries, special)
     packed = None if digits else _packed(ordinary, lines)
+    # Few files have any: so first as if there were none.
+    if (packed is None or min(map(len, special), default=2) == 1) and (shared := _shared(special, entries, lines)):
+        extras = extras.sharing(shared)
+        ordinary = _without(entries, special.keys() - shared)
+        packed = None if digits else _packed(ordinary, lines)
     if packed is not None:
         (vocab, merges), tokens = packed, ordinary
     else:
@@ -164,7 +167,7 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
     _check_spelling(ordinary, tokens, special, whole)
     near = tokens_for_placing(special, vocab)
     for token, token_id in special.items():
-        if token_id in near:
+        if token_id in near and token not in extras.shared:
             raise ValueError(
                 f"added token {shown(token)} has the id {token_id}, as {shown(near[token_id])} of model.vocab has"
             )
@@ -175,7 +178,7 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
     found = Model.fitting(vocab, merges, special, pattern, form, extras)
     if whole:
         for token in special:
-            if token in entries and may_be_pretoken(found, token):
+            if token in entries and token not in extras.shared and may_be_pretoken(found, token):
                 raise ValueError(
                     f"added token {shown(token)} of model.vocab may be a pretoken of ordinary text, which tokenizers "
                     "would take for it with ignore_merges, and nbbpe would not"
@@ -190,6 +193,27 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
                 "nbbpe would take these for the tokens that they are"
             )
     return found
+
+
+def _without(entries: Mapping[str, Any], special: Collection[str]) -> dict[str, Any]:
+    """The entries of model.vocab that are not these added tokens."""
+    ordinary = dict(entries)
+    for token in special:
+        ordinary.pop(token, None)
+    return ordinary
+
+
+def _shared(special: Collection[str], entries: Mapping[str, Any], lines: list[Any]) -> set[str]:
+    """The added tokens that merges need as ordinary tokens, or that are bytes: as where words are added of which some are
+    tokens already. Only those that are spelled as their own bytes: of others, the added token has other bytes."""
+    some = {token for token in special if token in entries and spell(token.encode()) == token}
+    shared = {token for token in some if len(token) == 1}
+    if len(shared) < len(some):
+        for line in lines:
+            sides = line.split(" ") if isinstance(line, str) else line
+            if isinstance(sides, list) and len(sides) == 2 and all(isinstance(side, str) for side in sides):
+                shared.update(some.intersection([*sides, "".join(sides)]))
+    return shared
 
 
 def _check_known(part: dict[str, Any], known: set[str], where: str) -> None:

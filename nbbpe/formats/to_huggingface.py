@@ -38,7 +38,8 @@ def content(model: Model) -> str:
                 "take it, as this tokenizer looks up pretokens"
             )
     # tokenizers gives ids to added tokens one after another, unless the vocab has them, where it looks by their text.
-    mistaken = next((token for token in model.special if whole and may_be_pretoken(model, token)), None)
+    alone = set(model.special).difference(model.extras.shared)
+    mistaken = next((token for token in model.special if whole and token in alone and may_be_pretoken(model, token)), None)
     following = range(len(entries), len(entries) + len(model.special))
     if mistaken is not None and sorted(model.special.values()) != list(following):
         raise ValueError(

@@ -127,7 +127,7 @@ class Applied:
         model = self._model
         trimming = read_trimming(model.extras.post_processor)
         form = None if isinstance(model.normalizer, Chain) else model.normalizer
-        if trimming is None or form != model.normalizer or model.extras.prefix_space:
+        if trimming is None or form != model.normalizer or model.extras.prefix_space or model.extras.shared:
             return None
         stripping = [token for token, flags in model.extras.flags.items() if {"lstrip", "rstrip"} & set(flags)]
         return OffsetFinder(model.packed, model.vocab, model.special, stripping, trimming, form)
@@ -141,7 +141,8 @@ class Applied:
         """
         model = self._model
         pattern = model.pattern
-        if self._cuts_more_than_the_pattern:
+        # An id that an added token shares with an ordinary one does not say whether it is a word of its own.
+        if self._cuts_more_than_the_pattern or model.extras.shared:
             return None
         if isinstance(ids, list) and isinstance(starts, list) and len(ids) <= _FEW_IDS:
             tokens = list(map(model.vocab.__getitem__, ids))

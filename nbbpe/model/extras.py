@@ -18,7 +18,8 @@ from .special_tokens import find_overlap
 #   single_word    : it is found only if no letter, digit or the like is beside it
 #   normalized     : it is looked for in normalized text, and its content is normalized
 #   plain          : it is not special: `decode(skip_special_tokens=True)` keeps it
-FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "plain")
+#   shared         : it has the id of an ordinary token of the same bytes, which merges need
+FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "plain", "shared")
 _RULES = {"lstrip", "rstrip", "single_word"}
 
 Flags = tuple[str, ...]
@@ -50,6 +51,15 @@ class Extras(NamedTuple):
         They are plain and normalized, and nothing but whitespace.
         """
         return [token for token, flags in self.flags.items() if {"plain", "normalized"} <= set(flags) and token.isspace()]
+
+    @property
+    def shared(self) -> list[str]:
+        """The added tokens that have the id of an ordinary token, too."""
+        return [token for token, flags in self.flags.items() if "shared" in flags]
+
+    def sharing(self, tokens: Iterable[str]) -> Extras:
+        """The same where these tokens have the ids of ordinary tokens."""
+        return self._replace(flags={**self.flags, **{token: (*self.flags.get(token, ()), "shared") for token in tokens}})
 
     def with_tokens(self, tokens: Iterable[str]) -> Extras:
         """The same with flags of these tokens only."""

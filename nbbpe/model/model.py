@@ -71,7 +71,9 @@ class Model:
         extras: Extras = NO_EXTRAS,
     ) -> None:
         packed = vocab if isinstance(vocab, PackedVocab) else PackedVocab.of(vocab)
-        self.packed_ordinary = packed.without(special.values())
+        self.packed_ordinary = packed.without(
+            [token_id for token, token_id in special.items() if "shared" not in extras.flags.get(token, ())]
+        )
         self.special = special
         self.pattern = pattern
         self.whole = whole
@@ -119,6 +121,7 @@ class Model:
         else:
             in_merges = np.isin(list(some), merges).tolist()
             needed = {token for token, is_in in zip(some.values(), in_merges, strict=True) if is_in or len(token) == 1}
+        needed.difference_update(token.encode() for token in extras.shared)
         special = place_special_tokens(wanted, some, needed)
         return cls(vocab, merges, special, get_pattern(pattern), normalizer=as_normalizer(normalizer), extras=extras)
 
@@ -151,6 +154,12 @@ class Model:
     def with_renamed_special_tokens(self, names: Mapping[str, str]) -> Model:
         """A model that calls some special tokens otherwise (see Tokenizer.rename_special_tokens)."""
         special = rename(self.special, names)
+        for token in self.extras.shared:
+            if names.get(token, token) != token:
+                raise ValueError(
+                    f"special token {shown(token)} shares its id, {self.special[token]}, with an ordinary token, so it "
+                    "cannot be renamed"
+                )
         plain = dict(zip(self.special, special, strict=True))
         return self.with_tokens(self.packed_ordinary, self.merge_ids, special, extras=self.extras.renamed(plain))
 
@@ -178,6 +187,8 @@ class Model:
         special: Vocab = {}
         for token, token_id in self.special.items():
             special.setdefault(token_id, token.encode())
+        for token in self.extras.shared:
+            del special[self.special[token]]
         return self.packed_ordinary.with_tokens(special)
 
     @lazy
@@ -204,8 +215,7 @@ class Model:
     @property
     def ordinary(self) -> Vocab:
         """The vocabulary without special tokens."""
-        special = set(self.special.values())
-        return {token_id: token for token_id, token in self.vocab.items() if token_id not in special}
+        return self.packed_ordinary.as_dict()
 
     @lazy
     def lacking(self) -> bytes:
@@ -260,7 +270,7 @@ class Model:
         """How tokens are found in a text, as far as that decides ids; empty if all are found like nbbpe's own."""
         if not self.is_prepared:
             return {}
-        flags = {token: flags for token, flags in self.extras.flags.items() if set(flags) != {"plain"}}
+        flags = {token: flags for token, flags in self.extras.flags.items() if not set(flags) <= {"plain", "shared"}}
         found: dict[str, Any] = {"prefix_space": True} if self.extras.prefix_space else {}
         if self.extras.cutter is not None:
             found["pre_tokenizer"] = self.extras.cutter.steps
@@ -307,6 +317,8 @@ class Model:
             parts.append(f"cuts a text by {', '.join(step['type'] for step in extras.cutter.steps)} before it is split")
         if extras.prefix_space:
             parts.append("puts a space in front of a text")
+        if extras.shared:
+            parts.append(f"has added tokens with ids of ordinary tokens, such as {shown(extras.shared[0])}")
         if extras.text_tokens:
             parts.append(f"finds added tokens such as {shown(extras.text_tokens[0])} in ordinary text")
         elif self.later or extras.ruled:

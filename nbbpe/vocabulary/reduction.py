@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..model.model import Model
 from ..model.post_processor import renumbered
+from ..system.excerpt import shown
 from ..system.integers import check_integer
 from .frequencies import check_gaps
 
@@ -43,7 +44,8 @@ def prune(model: Model, counts: NDArray[np.int64], n: int, renumber: bool = True
     pairs = _pairs_of(model)
     ordinary = model.ordinary
     used = {token_id: int(counts[token_id]) for token_id in ordinary}
-    free = {token_id for token_id, token in ordinary.items() if len(token) != 1}
+    shared = {model.special[token] for token in model.extras.shared}
+    free = {token_id for token_id, token in ordinary.items() if len(token) != 1 and token_id not in shared}
     _check_enough(model, n_dropped, len(free), "bytes or special tokens")
     n_uses = dict.fromkeys(ordinary, 0)  # how many tokens that are there need it
     for of_token in pairs.values():
@@ -109,6 +111,9 @@ def without(
     """
     gone = np.zeros(check_gaps(model), dtype=bool)
     gone[np.fromiter(dropped, dtype=np.int64, count=len(dropped))] = True
+    for token in model.extras.shared:
+        if gone[model.special[token]]:
+            raise ValueError(f"{shown(token)} (id {model.special[token]}) is an added token, too, so it cannot be dropped")
     ids = np.full(model.size, -1, dtype=np.int64)
     kept = np.array([token_id for token_id in model.vocab if not gone[token_id]], dtype=np.int64)
     ids[kept] = (np.arange(model.size) - np.cumsum(gone))[kept] if renumber else kept
