@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from effort import examples
 from hard_regexes import CASES, random_regex
+from timing import seconds
 
 from nbbpe.kernels.pieces.pattern_tables import ASKS, MATCH_ENDS, UNDECIDED
 from nbbpe.patterns.automaton import DEAD, START
@@ -163,6 +164,18 @@ def test_runs_go_on_in_sixteen_ways_at_most():
     assert len(Runs(compile_partly(parse(r"\w" + "".join(several[:4]) + "|."))).next_state) == 16
     with pytest.raises(Unsupported, match="too many look-aheads at one place"):
         Runs(compile_partly(parse(r"\w" + "".join(several) + "|.")))
+
+
+def test_long_runs_over_many_classes_take_no_longer_than_they_must():
+    """Such as those of [a-z]{1,1000}, if many classes have some of the letters."""
+    n_states, n_classes = 1900, 60
+    classes = np.arange(n_classes)
+    following = np.append(np.arange(1, n_states), DEAD).astype(np.uint16)  # from the start through all states
+    tells = np.zeros((n_states, n_classes + 1), dtype=np.uint8)
+    tells[-1] = MATCH_ENDS
+    automaton = PartialAutomaton(classes, classes, np.repeat(following[:, None], n_classes, axis=1), tells)
+    assert Runs(automaton).after[:, START + 1 :].all()
+    assert seconds(lambda: Runs(automaton), rounds=2) < 1  # 0.03 s, and 4 s if no state is followed once only
 
 
 @pytest.mark.exhaustive

@@ -73,27 +73,38 @@ class Runs:
             fails = grown
 
     def _find_begun(self) -> None:
-        """Find where runs start, and the states that they come to."""
+        """Find where runs start, and the states that they come to.
+
+        Each round finds all states that runs come to which start where it is known that they may, however far these go, and
+        then where more runs may start. So a state is followed once, and rounds are few where runs are long.
+        """
         _, n_states, n_classes = self.next_state.shape
         classes = np.arange(n_classes)
         self.begun = np.zeros((n_classes + 1, n_classes), dtype=bool)
         self.begun[-1] = True
         self.after = np.zeros((n_classes, n_states), dtype=bool)
         first = self.next_state[:, self.starts]  # [n_ways, n_classes + 1, n_classes]: states after a first character
-        matches_there = self.matches & self.fails[self.next_state]  # which no later match overrules
-        n_found, n_before = 1, 0
-        while n_found > n_before:
-            n_before = n_found
-            for states in first:
-                before, of_class = np.nonzero(self.begun)
-                self.after[of_class, states[before, of_class]] = True
-            for states in self.next_state:
-                self.after[classes, states[self.after.any(axis=0)]] = True
+        # Whether a match may end there that no later one overrules, [n_states, n_classes].
+        matches_there = (self.matches & self.fails[self.next_state]).any(axis=0)
+        alive: NDArray[np.bool_] = np.zeros(n_states, dtype=bool)
+        n_before, n_begun = 0, n_classes
+        while n_begun > n_before:
+            n_before = n_begun
+            before, at = np.nonzero(self.begun)
+            self.after[at, first[:, before, at]] = True
+            new = self.after.any(axis=0) & ~alive
+            while new.any():
+                alive |= new
+                following = self.next_state[:, new]
+                self.after[classes, following] = True
+                found = np.zeros_like(alive)
+                found[following] = True
+                new = found & ~alive
             self.after[:, DEAD] = False
             self.left = (self.begun & self.fails[first]).any(axis=(0, 1))
             self.begun[:-1] |= self.left[:, None]
-            self.begun[:-1] |= np.stack([matches_there[:, states].any(axis=(0, 1)) for states in self.after])
-            n_found = int(self.begun.sum()) + int(self.after.sum())
+            self.begun[:-1] |= np.stack([matches_there[states].any(axis=0) for states in self.after])
+            n_begun = int(self.begun.sum())
 
     def states_after(self, states: NDArray[np.bool_], classes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether a run that is in one of some states may be in a state after a character of one of some classes."""
