@@ -138,6 +138,17 @@ def test_regex_gives_up_where_it_backtracks_without_end(sizes):
     assert time.perf_counter() - began < 60
 
 
+@pytest.mark.parametrize("pattern", [r"(?:a?|b?){60}\b", r"(?:(?:a?|b??){8}){8}\b|."])
+def test_a_pattern_that_tries_to_match_nothing_in_too_many_ways_is_refused(sizes, pattern):
+    """Two to the power of 60 ways, or of 64, before there is any text."""
+    sizes(splitting=0.2)
+    began = time.perf_counter()
+    for argument in pattern, ["gpt2", pattern]:
+        with pytest.raises(ValueError, match=r"pattern '.*' takes too long: .* ways to match the empty string"):
+            nbbpe.Tokenizer(BYTES, [], [], argument)
+    assert time.perf_counter() - began < 60
+
+
 @pytest.mark.parametrize("patterns", ["(?R)a", [r"\S+|\s+", "(?P<x>(?&x)?a)|b"]])
 def test_a_pattern_that_calls_itself_first_is_an_error_where_a_text_is_split(patterns):
     """Before that it is not seen, as `regex` looks for the a first."""

@@ -20,6 +20,7 @@ from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
 from .named_patterns import ALIASES as ALIASES  # messages and docs say that it is here
 from .named_patterns import REGEXES
+from .time_limit import seconds_for
 
 if TYPE_CHECKING:
     from ..kernels.pieces.pattern_tables import PatternTables
@@ -306,7 +307,8 @@ def get_pattern(pattern: PatternLike) -> Pattern:
     A regex that matches as a named pattern does in every text is that pattern. A list or tuple of names and regexes splits
     by each in turn.
 
-    Raises ValueError for a regex that does not compile or that matches the empty string, TypeError for other things.
+    Raises ValueError for a regex that does not compile, that matches the empty string, or that tries to in too many ways,
+    TypeError for other things.
     """
     if isinstance(pattern, Pattern):
         return pattern
@@ -324,13 +326,20 @@ def get_pattern(pattern: PatternLike) -> Pattern:
     check_repeats(pattern)
     from .regex_splitter import CALLS
 
+    calls = CALLS.search(pattern) is not None
     try:
         compiled = regex.compile(pattern)
-        matches_nothing = compiled.search("", timeout=_CALL_SECONDS if CALLS.search(pattern) else None) is not None
+        matches_nothing = compiled.search("", timeout=_CALL_SECONDS if calls else seconds_for("")) is not None
     except regex.error as error:
         raise ValueError(f"pattern {shown(pattern)} is neither a name nor a valid regex: {error}; {_ALL_NAMES}") from None
     except TimeoutError:
-        raise ValueError(f"pattern {shown(pattern)} calls itself without end") from None
+        if calls:
+            raise ValueError(f"pattern {shown(pattern)} calls itself without end") from None
+        raise ValueError(
+            f"pattern {shown(pattern)} takes too long: it tries more and more ways to match the empty string "
+            "(backtracking), and was given up. Let no part that is repeated match nothing, as in (?:a|b){0,9} in place of "
+            "(?:a?|b?){9}"
+        ) from None
     except Exception as error:  # RecursionError of nested groups, and any other error
         raise ValueError(f"pattern {shown(pattern)} is too complex for `regex` ({type(error).__name__})") from None
     if matches_nothing:
