@@ -44,7 +44,7 @@ from timing import seconds
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK
-from nbbpe.patterns.automaton import Automaton, compile_automaton, split
+from nbbpe.patterns.automaton import DEAD, Automaton, compile_automaton, split
 from nbbpe.patterns.boundaries import certain_pairs, certain_triples
 from nbbpe.patterns.code_points import in_any_case, read_off
 from nbbpe.patterns.levels import join_levels
@@ -532,6 +532,17 @@ def test_walks_that_could_fail_around_several_states_are_refused(pattern):
     found = get_pattern(pattern)
     assert not found.is_compiled
     assert found.split("ababab") == regex.findall(pattern, "ababab")
+
+
+def test_whether_walks_fail_again_is_soon_found_of_an_automaton_of_many_states():
+    """Such as that of a{1,1000}b."""
+    n_states = 1950
+    following = np.append(np.arange(1, n_states), DEAD).astype(np.uint16)  # from the start through all states
+    tells = np.zeros((n_states, 2), dtype=bool)
+    tells[-1] = True
+    automaton = Automaton(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.uint8), following[:, None], tells)
+    assert not needs_memo(automaton)
+    assert seconds(lambda: needs_memo(automaton)) < 0.7  # 0.03 s, and 2 s by products of matrices
 
 
 @pytest.mark.parametrize("name", NAMED)

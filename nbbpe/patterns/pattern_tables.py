@@ -358,13 +358,19 @@ def needs_memo(automaton: Automaton) -> bool:
     fails = can_fail(automaton)
     steps &= fails[:, None] & fails
     steps[:, DEAD] = False
-    reach = steps & ~np.eye(n, dtype=bool)
-    for _ in range(n.bit_length()):
-        reach = reach | (reach.astype(np.float32) @ reach > 0)  # as floats, whose products are many times as fast
-    if np.diagonal(reach).any():
-        raise Unsupported("a match that could be searched for again and again without success")
     loops = np.flatnonzero(np.diagonal(steps)).tolist()
-    return any(_comes_again(automaton, state) or any(reach[other, state] for other in loops) for state in loops)
+    np.fill_diagonal(steps, False)
+    n_next = steps.sum(axis=1)  # of each state, how many follow that may be on a cycle
+    on_none = np.flatnonzero(n_next == 0).tolist()
+    for state in on_none:
+        before = steps[:, state]
+        n_next -= before
+        on_none += np.flatnonzero(before & (n_next == 0)).tolist()
+    if len(on_none) < n:
+        raise Unsupported("a match that could be searched for again and again without success")
+    first = np.flatnonzero(steps[loops].any(axis=0)).tolist()
+    after_loops = set(reached(first, lambda state: np.flatnonzero(steps[state]).tolist()))
+    return any(_comes_again(automaton, state) or state in after_loops for state in loops)
 
 
 def _comes_again(automaton: Automaton, loop: int) -> bool:
