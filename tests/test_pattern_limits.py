@@ -100,7 +100,7 @@ def test_any_regex_splits_as_regex_does(pattern, text):
 
 
 def test_a_pattern_that_takes_too_long_to_compile_is_left_to_regex():
-    with pytest.raises(Unsupported, match="takes more than 0 s to compile"):
+    with pytest.raises(Unsupported, match="takes too long to compile"):
         compile_automaton(parse("ab|[^a]c?"), most_seconds=0.0)
 
 

@@ -126,7 +126,6 @@ class _Determiniser:
         # Of a state in which something was asked the symbols that this was asked before; others cannot come.
         self._possible: dict[State, set[int]] = {}
         self._numbers = {_DEAD: 0, (_TEXT_START if self._partial else _ANYTHING, (start,), (), _NONE): 1}
-        self._most_seconds = most_seconds
         self._deadline = time.monotonic() + most_seconds
 
     def run(self) -> Determined:
@@ -137,7 +136,7 @@ class _Determiniser:
             row, tells = [], []
             for symbol in range(self.symbols.n_classes):
                 if time.monotonic() > self._deadline:  # a state may take a second, where there are thousands of words
-                    raise Unsupported(f"what takes more than {self._most_seconds:g} s to compile")
+                    raise Unsupported("what takes too long to compile")
                 if self._partial and state == _DEAD:
                     tell, following = NO_MATCH, self._behind(symbol, (self._start,))
                 else:
