@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection
 
 import processes
 import pytest
+from interrupts import interrupted
 
 import nbbpe
 from nbbpe.system import kernel_threads, worker_threads
@@ -551,6 +552,48 @@ def test_signals_are_answered_later():
     assert reached
     assert signal.getsignal(signal.SIGINT) is before
     assert not signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+@pytest.fixture
+def raises_on_usr2():
+    """SIGUSR2, whose number is larger than that of SIGINT, raises LookupError in this process."""
+
+    def fail(number, frame):
+        raise LookupError
+
+    before = signal.signal(signal.SIGUSR2, fail)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGUSR2, before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGUSR2")
+@pytest.mark.usefixtures("raises_on_usr2")
+@pytest.mark.parametrize(("number", "error"), [("SIGINT", KeyboardInterrupt), ("SIGUSR2", LookupError)])
+def test_a_signal_at_any_step_of_that_leaves_no_handler_and_no_mask(number, error):
+    def work() -> None:
+        with signals_later():
+            pass
+
+    before = [signal.getsignal(each) for each in sorted(signal.valid_signals())]
+    for end in interrupted(work, ["signals_later.py", "signal.py", "contextlib.py"], number=signal.Signals[number]):
+        assert type(end.error) is error, end
+        assert [signal.getsignal(each) for each in sorted(signal.valid_signals())] == before, end
+        assert not signal.pthread_sigmask(signal.SIG_BLOCK, []), end
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGUSR2")
+@pytest.mark.usefixtures("raises_on_usr2")
+def test_each_of_several_signals_is_answered():
+    def interrupted_twice() -> None:
+        with signals_later():
+            signal.raise_signal(signal.SIGUSR2)
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        interrupted_twice()
+    assert type(caught.value.__context__) is LookupError
 
 
 def test_an_error_that_cannot_be_sent_is_told_in_words():

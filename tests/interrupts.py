@@ -1,0 +1,78 @@
+"""Ctrl-C wherever it may come: `interrupted(work, files)` runs some work again and again, each time with it a step later.
+
+Python answers signals where a function begins, and where one of C has returned. (A trace function for lines would also
+interrupt where it never does, as between a `with` and the end of it.)
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator
+from types import FrameType
+from typing import Any, NamedTuple
+
+
+class Interrupted(NamedTuple):
+    """How some work ended after Ctrl-C.
+
+    where   : the file, the line, the function, and the function of C that had returned there
+    seconds : from Ctrl-C to the end
+    error   : what was raised, None if nothing was
+    """
+
+    where: str
+    seconds: float
+    error: BaseException | None
+
+
+class _Steps:
+    """A profile function that counts the steps of this thread in some files, and sends the process Ctrl-C at one."""
+
+    def __init__(self, files: Collection[str], at: int, number: int) -> None:
+        self._files = files
+        self._number = number
+        self._left = at
+        self._process = os.getpid()
+        self.where = ""
+        self.since = 0.0
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+        code = frame.f_code
+        name = os.path.basename(code.co_filename)
+        if event not in ("call", "c_return") or name not in self._files or self.where or os.getpid() != self._process:
+            return
+        if not self._left:
+            returned = argument.__name__ if event == "c_return" else ""
+            self.where = f"{name}:{frame.f_lineno} {code.co_name} {returned}"
+            self.since = time.monotonic()
+            signal.raise_signal(self._number)
+        self._left -= 1
+
+
+def interrupted(work: Callable[[], object], files: Collection[str], number: int = signal.SIGINT) -> Iterator[Interrupted]:
+    """The ends of `work` with Ctrl-C at the first step that this thread takes in these files, at the next one, and so on.
+
+    files  : the names of modules' files, as "threading.py"
+    number : of another signal in place of Ctrl-C
+    """
+    at = 0
+    while True:
+        steps = _Steps(files, at, number)
+        error = None
+        before = sys.getprofile()
+        sys.setprofile(steps)
+        try:
+            work()
+        except BaseException as raised:
+            error = raised
+        finally:
+            sys.setprofile(before)
+        if not steps.where:
+            assert error is None, error
+            assert at, f"nothing of {files} runs"
+            return
+        yield Interrupted(steps.where, time.monotonic() - steps.since, error)
+        at += 1
