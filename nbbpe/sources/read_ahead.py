@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 
+from ..system.starting import NoMoreThreads, start
 from ..system.waiting import join, next_item
 from .inputs import Stream
 
@@ -21,18 +22,21 @@ def read_ahead(source: Stream) -> Iterator[Stream]:
     Where the system has no more threads, that is the source itself. The thread ends with the context. So reading the source
     must not block for ever.
     """
-    stream = _ReadAhead(source)
-    thread = threading.Thread(target=stream.run, daemon=True)
+    ahead = _ReadAhead(source)
+    thread = threading.Thread(target=ahead.run, daemon=True)
+    stream: Stream = ahead
     try:
-        thread.start()
-    except RuntimeError:
-        yield source
-        return
-    try:
+        try:
+            start(thread)
+        except NoMoreThreads:
+            stream = source
         yield stream
     finally:
-        stream.stop()
-        join(thread)
+        try:
+            ahead.stop()
+        finally:
+            ahead.end_next()  # where Ctrl-C came in `stop`: nobody else would
+            join(thread)
 
 
 class _ReadAhead:
@@ -67,6 +71,10 @@ class _ReadAhead:
         with suppress(Empty):  # the thread may take one between two steps: what is waited for may never come
             while True:
                 self._free.get_nowait()
+        self.end_next()
+
+    def end_next(self) -> None:
+        """Make the thread end when it has filled the blocks that are empty now."""
         self._free.put(None)
 
     def readinto(self, buffer: memoryview, /) -> int:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from .starting import NoMoreThreads, start
 from .waiting import join
 
 T = TypeVar("T")
@@ -44,10 +45,10 @@ def run_together(calls: Sequence[Callable[[], T]], are_long: bool = False) -> li
         if are_long or i + 1 < len(calls):
             thread = threading.Thread(target=run, args=(i,), daemon=True)
             try:
-                thread.start()
+                start(thread)
                 threads.append(thread)
                 continue
-            except RuntimeError:
+            except NoMoreThreads:
                 pass
         run(i)
     for thread in threads:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from .job import ENDED, SEND_SECONDS, Job, Results, SharedJob, out_of_memory, run_here
 from .lazy import imported_on_use
 from .signals_later import signals_later, unblock_signals
+from .starting import NoMoreThreads, start
 from .user_warnings import warn_user
 from .waiting import join, next_item
 
@@ -87,8 +88,8 @@ def run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Seque
         thread = threading.Thread(target=serve, daemon=True)
         try:
             try:
-                thread.start()
-            except RuntimeError as error:
+                start(thread)
+            except NoMoreThreads as error:
                 raise WorkerError(_NO_MORE.format(f"a thread for {len(workers)} worker processes", error)) from None
             for number in dispatcher.numbers:
                 for result in own.run(tasks[number]):

@@ -11,6 +11,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from .job import ENDED, SEND_SECONDS, Job, Results, Stopped, out_of_memory, run_here
+from .starting import NoMoreThreads, start
 from .waiting import join, next_item
 
 # Seconds for which threads are waited for that are to end: one may be reading a pipe to which nobody writes, or a file that
@@ -66,8 +67,8 @@ def run_in_threads(
         for _ in range(n_workers - here):
             threads.append(threading.Thread(target=work, daemon=True))
             try:
-                threads[-1].start()
-            except RuntimeError:
+                start(threads[-1])
+            except NoMoreThreads:
                 threads.pop()
                 break
         n_active = len(threads) + here
