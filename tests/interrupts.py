@@ -6,6 +6,7 @@ interrupt where it never does, as between a `with` and the end of it.)
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import sys
@@ -44,6 +45,8 @@ class _Steps:
         name = os.path.basename(code.co_filename)
         if event not in ("call", "c_return") or name not in self._files or self.where or os.getpid() != self._process:
             return
+        if event == "call" and code.co_flags & inspect.CO_GENERATOR:
+            return  # one that is closed looks the same as one that goes on, and is not interrupted there
         if not self._left:
             returned = argument.__name__ if event == "c_return" else ""
             self.where = f"{name}:{frame.f_lineno} {code.co_name} {returned}"
@@ -52,20 +55,27 @@ class _Steps:
         self._left -= 1
 
 
-def interrupted(work: Callable[[], object], files: Collection[str], number: int = signal.SIGINT) -> Iterator[Interrupted]:
+def interrupted(
+    work: Callable[..., object],
+    files: Collection[str],
+    number: int = signal.SIGINT,
+    prepare: Callable[[], object] | None = None,
+) -> Iterator[Interrupted]:
     """The ends of `work` with Ctrl-C at the first step that this thread takes in these files, at the next one, and so on.
 
-    files  : the names of modules' files, as "threading.py"
-    number : of another signal in place of Ctrl-C
+    files   : the names of modules' files, as "threading.py"
+    number  : of another signal in place of Ctrl-C
+    prepare : called before each time, without Ctrl-C; `work` gets what it returns
     """
     at = 0
     while True:
         steps = _Steps(files, at, number)
         error = None
+        arguments = [] if prepare is None else [prepare()]
         before = sys.getprofile()
         sys.setprofile(steps)
         try:
-            work()
+            work(*arguments)
         except BaseException as raised:
             error = raised
         finally:

@@ -518,6 +518,25 @@ def test_ctrl_c_beside_a_job_of_this_process_leaves_nobody(error):
     assert threading.active_count() == before
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere other modules start processes")
+@pytest.mark.parametrize("beside", [False, True])
+def test_ctrl_c_while_workers_are_ended_leaves_none(beside):
+    """As by an impatient user, whose first Ctrl-C has them ended."""
+
+    def begun():
+        results = run_jobs(Adder, list(range(20)), 3, own=Adder() if beside else None)
+        next(results)
+        return results
+
+    n_files = len(os.listdir("/proc/self/fd"))
+    files = ["worker_processes.py", "process.py", "popen_fork.py", "waiting.py", "threading.py"]
+    for end in interrupted(lambda results: results.close(), files, prepare=begun):
+        assert isinstance(end.error, KeyboardInterrupt), end
+        assert multiprocessing.active_children() == [], end
+        assert threading.active_count() == 1, end
+        assert len(os.listdir("/proc/self/fd")) == n_files, end
+
+
 # Ctrl-C comes to each process right after a fork, while Python runs what was registered for that.
 INTERRUPTED_FORK = """
 import os, signal, sys

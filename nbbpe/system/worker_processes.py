@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .job import ENDED, SEND_SECONDS, Job, Results, SharedJob, out_of_memory, run_here
 from .lazy import imported_on_use
-from .signals_later import signals_later, unblock_signals
+from .signals_later import handlers_later, signals_later, unblock_signals
 from .starting import NoMoreThreads, start
 from .user_warnings import warn_user
 from .waiting import join, next_item
@@ -36,6 +36,7 @@ _NO_MORE = (
 # script that started it, which multiprocessing refuses if that starts workers again.
 _FORKS = sys.platform == "linux"
 _IMPORTED = "" if _FORKS else "; a script must use workers below `if __name__ == '__main__':`, as they import it"
+_PATIENCE = 5.0  # seconds for which the end of what was killed is waited for: a broken disk may hold it up
 _STOP_SECONDS = 0.05  # between two looks of the thread that serves workers whether it is to stop
 
 
@@ -100,10 +101,11 @@ def run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Seque
         finally:
             # The thread must not use a connection that is closed: its number may be that of another file by then.
             stopping.set()
-            for process in workers.values():
-                process.kill()
-            if thread.ident is not None:  # it has been started
-                join(thread)
+            try:
+                _end_server(thread, workers)
+            except BaseException:  # another Ctrl-C
+                _end_server(thread, workers)
+                raise
 
 
 @contextmanager
@@ -144,15 +146,35 @@ def _processes(
                 break
         yield workers, lacking
     finally:
-        for connection, process in workers.items():
+        try:
+            _end(workers)
+        except BaseException:  # another Ctrl-C
+            _end(workers)
+            raise
+
+
+def _end(workers: dict[Connection, Any]) -> None:
+    """End worker processes, and empty the dict. Ctrl-C is answered before or after."""
+    with handlers_later():
+        for process in workers.values():
             process.kill()
-            process.join()
+        while workers:
+            connection, process = workers.popitem()
+            process.join(_PATIENCE)
             connection.close()
             if process.exitcode is None:
                 # SIGCHLD is ignored, and the system tells of no end. So multiprocessing would keep the process and its
                 # files, and when this one exits end whatever has the number by then.
                 process._popen.returncode = 0
             process.close()
+
+
+def _end_server(thread: threading.Thread, workers: dict[Connection, Any]) -> None:
+    """End the thread that serves workers, which has been told to stop. Ctrl-C is answered before or after."""
+    with handlers_later():
+        for process in workers.values():
+            process.kill()  # so that no message is waited for
+        join(thread, time.monotonic() + _PATIENCE)
 
 
 def _warn_of_fewer(workers: dict[Connection, Any], n_workers: int, lacking: str | None) -> None:
