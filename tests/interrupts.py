@@ -70,7 +70,7 @@ def interrupted(
     at = 0
     while True:
         steps = _Steps(files, at, number)
-        error = None
+        error: BaseException | None = None
         arguments = [] if prepare is None else [prepare()]
         before = sys.getprofile()
         sys.setprofile(steps)
@@ -84,5 +84,7 @@ def interrupted(
             assert error is None, error
             assert at, f"nothing of {files} runs"
             return
-        yield Interrupted(steps.where, time.monotonic() - steps.since, error)
+        ends = [Interrupted(steps.where, time.monotonic() - steps.since, error)]
+        del error  # what its traceback refers to is only the caller's, who may let go of it
+        yield ends.pop()
         at += 1

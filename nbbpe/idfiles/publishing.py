@@ -67,16 +67,25 @@ def publishing(ids_path: Path, shared: bool = False) -> Iterator[None]:
 
     Where the system or the disk has no such locks, or somebody holds one for long, nothing is promised.
     """
-    with ExitStack() as stack:
-        if sys.platform != "win32":
-            with suppress(OSError):
-                # The folder is locked and not a file: files in it are replaced, and a lock file would be left behind.
-                folder = os.open(os.path.dirname(os.path.abspath(os.fspath(ids_path))), os.O_RDONLY)
-                stack.callback(os.close, folder)
-                _wait_for_lock(folder, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
-                # Unlocked and not just closed: a process forked meanwhile has the folder open, too.
-                stack.callback(fcntl.flock, folder, fcntl.LOCK_UN)
+    if sys.platform == "win32":
         yield
+        return
+    folder = None
+    # Not an ExitStack: Ctrl-C in its own code would leave the folder locked while this process lives.
+    try:
+        with suppress(OSError):
+            # The folder is locked and not a file: files in it are replaced, and a lock file would be left behind.
+            folder = os.open(os.path.dirname(os.path.abspath(os.fspath(ids_path))), os.O_RDONLY)
+            _wait_for_lock(folder, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+        yield
+    finally:
+        if folder is not None:
+            try:
+                # Unlocked and not just closed: a process forked meanwhile has the folder open, too.
+                with suppress(OSError):
+                    fcntl.flock(folder, fcntl.LOCK_UN)
+            finally:
+                os.close(folder)
 
 
 def _wait_for_lock(descriptor: int, kind: int) -> None:

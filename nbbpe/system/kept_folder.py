@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from .scratch import remove_if_left, remove_locked, try_lock, unlock
+from .signals_later import handlers_later
 
 _OWNER = ".nbbpe-kept"
 _PATIENCE = 10.0  # seconds to wait for the lock: the workers of a run that was killed end within one
@@ -44,21 +45,31 @@ def kept_folder(path: str, unlocks: bool) -> Iterator[KeptFolder]:
     Raises FileExistsError for what is not a folder of this kind and user, BlockingIOError while another run uses it,
     OSError where it cannot be made.
     """
-    owner = _take(path)
     folder = KeptFolder(path)
+    owners: list[int] = []
     try:
+        _take(path, owners)
         yield folder
     finally:
-        if folder._is_done:
-            try:
-                remove_locked(path, owner, _OWNER)
-            except BaseException:  # Ctrl-C: nobody needs the rest
-                remove_kept_folder(path)
-                raise
-        else:
-            if unlocks:
-                unlock(owner)
-            os.close(owner)
+        try:
+            _leave(folder, owners, unlocks)
+        except BaseException:  # another Ctrl-C
+            _leave(folder, owners, unlocks)
+            raise
+
+
+def _leave(folder: KeptFolder, owners: list[int], unlocks: bool) -> None:
+    """Remove the folder if it is done, close the descriptors that hold its lock, and empty their list. Ctrl-C is answered
+    before or after: this process itself would be the other run that is still at work."""
+    with handlers_later():
+        while owners:
+            owner = owners.pop()
+            if folder._is_done:
+                remove_locked(folder.path, owner, _OWNER)
+            else:
+                if unlocks:
+                    unlock(owner)
+                os.close(owner)
 
 
 def remove_kept_folder(path: str) -> None:
@@ -68,25 +79,34 @@ def remove_kept_folder(path: str) -> None:
             remove_if_left(path, _open(path), _OWNER)
 
 
-def _take(path: str) -> int:
-    """Make or find the folder; returns a descriptor that holds its lock."""
+def _take(path: str, owners: list[int]) -> None:
+    """Make or find the folder; `owners` gets a descriptor that holds its lock."""
     end = time.monotonic() + _PATIENCE
     while True:
-        with suppress(FileExistsError):
-            os.mkdir(path, 0o700)
-        try:
-            owner = _open(path)
-        except FileNotFoundError:
-            continue  # another run is done with it, and removed it
-        if try_lock(owner) is not False:
-            if os.fstat(owner).st_nlink:
-                return owner
-            os.close(owner)  # as above
-            continue
+        with handlers_later():
+            is_used = _is_used(path, owners)
+        if owners:
+            return
+        if is_used:
+            if time.monotonic() > end:
+                raise BlockingIOError(f"{path!r} is in use by another run on the same output: wait until it has ended")
+            time.sleep(0.01)
+
+
+def _is_used(path: str, owners: list[int]) -> bool:
+    """Try once to take the folder, see `_take`: whether another run uses it, or else has just removed it."""
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    try:
+        owner = _open(path)
+    except FileNotFoundError:
+        return False
+    is_locked = try_lock(owner) is not False
+    if is_locked and os.fstat(owner).st_nlink:
+        owners.append(owner)
+    else:
         os.close(owner)
-        if time.monotonic() > end:
-            raise BlockingIOError(f"{path!r} is in use by another run on the same output: wait until it has ended")
-        time.sleep(0.01)
+    return not is_locked
 
 
 def _open(path: str) -> int:

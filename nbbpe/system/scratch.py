@@ -18,6 +18,7 @@ from typing import Any
 from .lazy import imported_on_use
 from .links import is_device, target_of
 from .paths import Path
+from .signals_later import handlers_later
 
 shutil: Any = imported_on_use("shutil")
 tempfile: Any = imported_on_use("tempfile")
@@ -35,7 +36,8 @@ def temporary_folder() -> str:
     """The folder for temporary files of the environment variable TMPDIR, or of the system. Raises FileNotFoundError where
     none can be written to; it has no number, by which the error would be taken for that of an output."""
     try:
-        return str(tempfile.gettempdir())
+        with handlers_later():  # Ctrl-C there may leave a lock of `tempfile` locked, for which every later call waits
+            return str(tempfile.gettempdir())
     except FileNotFoundError as error:
         raise FileNotFoundError(f"{error.strerror}: set TMPDIR to a folder that can be written to") from None
 
@@ -59,19 +61,30 @@ def scratch_folder(beside: Path) -> Iterator[str]:
     if not os.path.isdir(parent):
         raise NotADirectoryError(f"{parent!r} is not a folder, so {name!r} cannot be written there")
     remove_leftovers(parent)
+    made: list[tuple[str, int]] = []
     try:
-        folder, owner = _make(parent)
-    except OSError as error:
-        raise type(error)(error.errno, f"cannot write to the folder: {error.strerror}", parent) from None
-    try:
-        yield folder
+        try:
+            with handlers_later():  # as in `temporary_folder`
+                made.append(_make(parent))
+        except OSError as error:
+            raise type(error)(error.errno, f"cannot write to the folder: {error.strerror}", parent) from None
+        yield made[0][0]
     finally:
         try:
-            remove_locked(folder, owner, _OWNER)
+            _remove_made(made)
+        except BaseException:  # another Ctrl-C
+            _remove_made(made)
+            raise
         finally:
-            # This one, if Ctrl-C came while it was removed; others, as workers of a killed run may have held their locks
-            # a little longer.
-            remove_leftovers(parent)
+            remove_leftovers(parent)  # workers of a killed run may have held their locks a little longer
+
+
+def _remove_made(made: list[tuple[str, int]]) -> None:
+    """Remove scratch folders, and empty the list. Ctrl-C is answered before or after: the descriptor of a lock that was
+    forgotten would keep its folder while this process lives."""
+    with handlers_later():
+        while made:
+            remove_locked(*made.pop(), _OWNER)
 
 
 def remove_leftovers(parent: str) -> None:
@@ -82,7 +95,7 @@ def remove_leftovers(parent: str) -> None:
     with suppress(OSError), os.scandir(parent) as entries:
         for entry in entries:
             if entry.name.startswith(prefix) and entry.name.endswith(_SUFFIX):
-                with suppress(OSError):
+                with suppress(OSError), handlers_later():
                     _remove_leftover(entry.path)
 
 

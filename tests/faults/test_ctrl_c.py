@@ -1,0 +1,80 @@
+"""Ctrl-C wherever it may come while a file is written: nothing stays, no lock is held, and the next run goes at once."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from interrupts import interrupted
+
+from nbbpe.idfiles.publishing import publishing
+from nbbpe.system import kept_folder as kept
+from nbbpe.system.kept_folder import kept_folder
+from nbbpe.system.scratch import scratch_folder, temporary_folder
+
+pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open files as Linux lists them")
+FILES = ["scratch.py", "kept_folder.py", "publishing.py", "tempfile.py", "contextlib.py"]
+
+
+def n_open() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def assert_no_lock(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(descriptor)
+
+
+def test_while_a_scratch_folder_is_made_used_or_removed(tmp_path, monkeypatch):
+    def work() -> None:
+        monkeypatch.setattr(tempfile, "_name_sequence", None)  # as before its first use, which takes a lock
+        assert temporary_folder()
+        with scratch_folder(tmp_path / "x") as folder:
+            Path(folder, "part").touch()
+
+    before = n_open()
+    for end in interrupted(work, FILES):
+        assert isinstance(end.error, KeyboardInterrupt), end
+        where, end = end.where, None  # its traceback keeps what it went through
+        assert not tempfile._once_lock.locked(), where
+        assert os.listdir(tmp_path) == [], where
+        assert n_open() == before, where
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+def test_while_a_kept_folder_is_taken_or_left(tmp_path, monkeypatch, is_done):
+    monkeypatch.setattr(kept, "_PATIENCE", 0)
+
+    def work() -> None:
+        with kept_folder(str(tmp_path / "x"), True) as folder:
+            Path(folder.file("part")).touch()
+            if is_done:
+                folder.done()
+
+    before = n_open()
+    for end in interrupted(work, FILES):
+        assert isinstance(end.error, KeyboardInterrupt), end
+        where, end = end.where, None
+        assert n_open() == before, where
+        work()
+        assert os.listdir(tmp_path) == ([] if is_done else ["x"]), where
+
+
+def test_while_the_folder_of_the_output_is_locked(tmp_path):
+    def work() -> None:
+        with publishing(tmp_path / "x"):
+            pass
+
+    for end in interrupted(work, FILES):
+        assert isinstance(end.error, KeyboardInterrupt), end
+        where, end = end.where, None
+        try:
+            assert_no_lock(tmp_path)
+        except BlockingIOError:
+            pytest.fail(where)
