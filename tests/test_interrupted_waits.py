@@ -16,6 +16,7 @@ from queue import SimpleQueue
 
 import processes
 import pytest
+from interrupts import interrupted
 
 from nbbpe.sources.read_ahead import read_ahead
 from nbbpe.system import kernel_threads, waiting, workers
@@ -109,13 +110,10 @@ class Own(Waits):
         yield task
 
 
-def test_waiting_for_a_queue_a_future_and_a_thread(ends, later):
+def test_waiting_for_a_queue_and_a_thread(ends, later):
     queue: SimpleQueue[int] = SimpleQueue()
     later(12, queue.put, 1)
     assert_interrupted(lambda: waiting.next_item(queue))
-    future: Future[int] = Future()
-    later(12, future.set_result, 1)
-    assert_interrupted(lambda: waiting.first_done([future]))
     thread = threading.Thread(target=ends.wait, args=(12,), daemon=True)
     thread.start()
     assert_interrupted(lambda: waiting.join(thread))
@@ -144,6 +142,40 @@ def test_waiting_for_an_executor(ends):
         ends.set()
 
 
+class OneThread:
+    """An executor whose own code waits for nothing."""
+
+    def __init__(self) -> None:
+        self.tasks: SimpleQueue[tuple[Future[int], Callable[[int], int], int] | None] = SimpleQueue()
+        self.thread = threading.Thread(target=self._work, daemon=True)
+        self.thread.start()
+
+    def submit(self, function: Callable[[int], int], task: int) -> Future[int]:
+        future: Future[int] = Future()
+        self.tasks.put((future, function, task))
+        return future
+
+    def _work(self) -> None:
+        while (item := self.tasks.get()) is not None:
+            future, function, task = item
+            if future.set_running_or_notify_cancel():
+                future.set_result(function(task))
+
+
+def test_ctrl_c_wherever_it_comes_locks_no_future():
+    """For which a thread of the executor would wait for ever, and the executor's own end for that thread."""
+    executor = OneThread()
+    tasks = list(range(12))
+    files = ["executors.py", "waiting.py", "_base.py", "threading.py"]
+    for end in interrupted(lambda: sorted(run_on(executor, abs, tasks)), files):
+        assert isinstance(end.error, KeyboardInterrupt), end
+        assert executor.submit(abs, -1).result(timeout=3) == 1, end.where
+    assert sorted(run_on(executor, abs, tasks)) == tasks
+    executor.tasks.put(None)
+    executor.thread.join(3)
+    assert not executor.thread.is_alive()
+
+
 def test_waiting_for_a_source_that_is_read_ahead(ends):
     class Slow:
         def readinto(self, buffer: memoryview, /) -> int:
@@ -161,9 +193,6 @@ def test_what_was_waited_for_is_given_back(later):
     queue: SimpleQueue[int] = SimpleQueue()
     later(0.5, queue.put, 7)
     assert waiting.next_item(queue) == 7
-    done, waited_for = Future(), Future()
-    later(0.5, done.set_result, 8)
-    assert waiting.first_done([done, waited_for]) == ({done}, {waited_for})
     waiting.join(threading.Thread(target=print))
     condition, numbers = threading.Condition(), []
 

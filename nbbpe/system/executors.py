@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from queue import SimpleQueue
 from typing import Any
 
 from .lazy import imported_on_use
-from .waiting import first_done
+from .signals_later import handlers_later
+from .waiting import next_item
 
 futures: Any = imported_on_use("concurrent.futures")
 
@@ -32,18 +34,32 @@ def run_on(executor: Any, function: Callable[[Any], Any], tasks: Sequence[Any]) 
     `concurrent.futures`, as a Dask client's are not.
     """
     waiting: set[Any] = set()
+    # Not futures.wait: it locks all futures, and Ctrl-C in there would leave some locked, for which workers wait for ever.
+    done: SimpleQueue[Any] = SimpleQueue()
     rest = iter(tasks)
     try:
         while True:
-            waiting.update(_submitted(executor, function, task) for task in islice(rest, MOST_WAITING - len(waiting)))
+            for task in islice(rest, MOST_WAITING - len(waiting)):
+                waiting.add(future := _submitted(executor, function, task))
+                with handlers_later():
+                    future.add_done_callback(done.put)
             if not waiting:
                 return
-            done, waiting = first_done(waiting)
-            for future in done:
-                yield future.result()
+            waiting.remove(future := next_item(done))
+            yield future.result()
     finally:
-        for future in waiting:
-            future.cancel()
+        try:
+            _cancel(waiting)
+        except BaseException:  # another Ctrl-C
+            _cancel(waiting)
+            raise
+
+
+def _cancel(waiting: set[Any]) -> None:
+    """Cancel what has not begun, and empty the set. Ctrl-C is answered before or after, see above."""
+    with handlers_later():
+        while waiting:
+            waiting.pop().cancel()
 
 
 def _submitted(executor: Any, function: Callable[[Any], Any], task: Any) -> Any:

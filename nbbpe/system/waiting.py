@@ -10,13 +10,10 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from .lazy import imported_on_use
-
-futures: Any = imported_on_use("concurrent.futures")
 T = TypeVar("T")
 _SECONDS = 0.2  # on Linux a wait with a timeout is not restarted, so that a signal is answered at once
 
@@ -28,14 +25,6 @@ def next_item(queue: SimpleQueue[T]) -> T:
             return queue.get(timeout=_SECONDS)
         except Empty:
             pass
-
-
-def first_done(waiting: Collection[Any]) -> tuple[set[Any], set[Any]]:
-    """Futures that are done, at least one, and those that are not."""
-    while True:
-        done, rest = futures.wait(waiting, timeout=_SECONDS, return_when="FIRST_COMPLETED")
-        if done:
-            return done, rest
 
 
 def wait_for(condition: threading.Condition, holds: Callable[[], object]) -> None:
