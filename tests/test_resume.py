@@ -278,7 +278,7 @@ def test_a_job_of_which_nothing_is_finished_gives_way(small, sources, tmp_path, 
     out = tmp_path / "out"
     with monkeypatch.context() as patched:
         patched.setattr(kept_parts.KeptParts, "_end", lambda self: None)  # as after a kill
-        patched.setattr(writer, "run_jobs", lambda *args: (_ for _ in ()).throw(Stop))
+        patched.setattr(writer, "run_jobs", lambda *args, **options: (_ for _ in ()).throw(Stop))
         with pytest.raises(Stop):
             encode(small, sources["txt"], out)
     assert manifest.NAME in os.listdir(out / "ids.bin.resume")

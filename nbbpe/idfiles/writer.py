@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from functools import partial
@@ -220,16 +221,17 @@ def _encode_parts(
         bar = opened.enter_context(Progress(progress, "encode", total_size(inputs), "B"))
         bar.advance(sum(each.n_read for each in finished.values()))
         joiner = None
+        stopping = threading.Event()
         # One worker in this process writes one part after another: none of them needs a file of its own.
         if division.in_threads or (division.n_workers == 1 and not kept and executor is None):
             file = opened.enter_context(OutputFile(os.path.join(folder, "0"), output_path, bytes(header)))
-            joiner = Joiner(file, min(2 * division.n_workers, len(parts)))
+            joiner = Joiner(file, min(2 * division.n_workers, len(parts)), stopping)
         joined = _Joined(folder, first_file, joiner is None, kept.n_joined if kept else 0, finished)
         with name_in_errors(output_path):
             joined.join(finished)
         if executor is None:
             make_job = partial(encoder._replace, joiner=joiner)
-            results = run_jobs(make_job, tasks, division.n_workers, division.in_threads)
+            results = run_jobs(make_job, tasks, division.n_workers, division.in_threads, stopping=stopping)
         else:
             results = encode_on(executor, encoder, tasks)
         opened.enter_context(closing(results))

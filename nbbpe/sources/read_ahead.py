@@ -23,11 +23,10 @@ def read_ahead(source: Stream) -> Iterator[Stream]:
     must not block for ever.
     """
     ahead = _ReadAhead(source)
-    thread = threading.Thread(target=ahead.run, daemon=True)
     stream: Stream = ahead
     try:
         try:
-            start(thread)
+            start(ahead.thread)
         except NoMoreThreads:
             stream = source
         yield stream
@@ -36,7 +35,7 @@ def read_ahead(source: Stream) -> Iterator[Stream]:
             ahead.stop()
         finally:
             ahead.end_next()  # where Ctrl-C came in `stop`: nobody else would
-            join(thread)
+            join(ahead.thread)
 
 
 class _ReadAhead:
@@ -52,6 +51,7 @@ class _ReadAhead:
         self._position = self._end = 0
         self._is_last = False
         self._error: BaseException | None = None
+        self.thread = threading.Thread(target=self.run, daemon=True)
 
     def run(self) -> None:
         """Fill blocks until the source ends, or `stop` is called."""
@@ -81,7 +81,7 @@ class _ReadAhead:
         """See Stream."""
         if self._position == self._end and not self._is_last:
             self._free.put(self._block)
-            self._block, self._end, self._error = next_item(self._full)
+            self._block, self._end, self._error = next_item(self._full, [self.thread])
             self._position = 0
             self._is_last = self._end < len(self._block)
         n = min(len(buffer), self._end - self._position)

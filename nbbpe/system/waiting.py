@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
@@ -18,13 +18,18 @@ T = TypeVar("T")
 _SECONDS = 0.2  # on Linux a wait with a timeout is not restarted, so that a signal is answered at once
 
 
-def next_item(queue: SimpleQueue[T]) -> T:
-    """The next item of a queue, as soon as there is one."""
+def next_item(queue: SimpleQueue[T], threads: Collection[threading.Thread] = ()) -> T:
+    """The next item of a queue, as soon as there is one.
+
+    threads : those that put items into it, if they may end. Raises MemoryError where all have ended, and the queue is
+        empty: they had no memory left to say so
+    """
     while True:
         try:
             return queue.get(timeout=_SECONDS)
         except Empty:
-            pass
+            if threads and not any(thread.is_alive() for thread in threads) and queue.empty():
+                raise MemoryError("a thread ended without a result: there was no memory left for it") from None
 
 
 def wait_for(condition: threading.Condition, holds: Callable[[], object]) -> None:

@@ -72,7 +72,7 @@ def run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Seque
     def results(wait: bool) -> Results:
         """What has been received; with `wait`, until all workers have ended. What belongs to no task is taken over."""
         while wait or not received.empty():
-            number, result = next_item(received)
+            number, result = next_item(received, [thread])
             if isinstance(result, BaseException):
                 raise result
             if number is not None:

@@ -54,13 +54,11 @@ def run_in_threads(
                             waiting = []
                             sent = time.monotonic()
             results.put([*waiting, (None, job.finish())])
-        except MemoryError as error:
-            results.put([*waiting, (None, out_of_memory("thread", error, "use fewer of them (workers= or num_threads=)"))])
         except BaseException as error:
-            results.put([*waiting, (None, error)])
-        else:
-            return
-        stopping.set()
+            try:
+                results.put([*waiting, (None, _told(error))])
+            finally:
+                stopping.set()
 
     threads: list[threading.Thread] = []
     try:
@@ -77,7 +75,7 @@ def run_in_threads(
         elif not threads:
             yield from run_here(make_job, tasks)
         while n_active:
-            for number, result in next_item(results):
+            for number, result in next_item(results, threads):
                 n_active -= number is None
                 if not isinstance(result, BaseException):
                     yield number, result
@@ -88,3 +86,10 @@ def run_in_threads(
         end = time.monotonic() + _PATIENCE
         for thread in threads:
             join(thread, end)
+
+
+def _told(error: BaseException) -> BaseException:
+    """The error of a thread, as it is raised; what lacks memory says who does."""
+    if isinstance(error, MemoryError):
+        return out_of_memory("thread", error, "use fewer of them (workers= or num_threads=)")
+    return error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,6 +48,7 @@ def run_jobs(
     n_workers: int,
     in_threads: bool = False,
     own: SharedJob | None = None,
+    stopping: threading.Event | None = None,
 ) -> Results:
     """Run all tasks on `n_workers` jobs, each in a process of its own, or with `in_threads` in a thread; one job runs here.
 
@@ -57,6 +59,8 @@ def run_jobs(
 
     With `own`, for processes, that is one of the jobs, and does tasks here, so that one process less is started. In the
     end it has taken over what the others, which `make_job` makes, have gathered; `finish` is called by nobody.
+
+    stopping : for threads, see run_in_threads
 
     `make_job` must be picklable where processes are not forked. Where the system has no more processes or threads, there
     are fewer workers, or none but this process; of processes a warning says so.
@@ -69,6 +73,6 @@ def run_jobs(
     elif n_workers <= 1:
         yield from run_here(make_job, tasks)
     elif in_threads:
-        yield from run_in_threads(make_job, tasks, n_workers)
+        yield from run_in_threads(make_job, tasks, n_workers, stopping=stopping)
     else:
         yield from run_in_processes(make_job, tasks, n_workers)
