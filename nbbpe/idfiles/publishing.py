@@ -19,6 +19,7 @@ from ..system.atomic_files import put, sync
 from ..system.lazy import imported_on_use
 from ..system.links import target_of
 from ..system.paths import Path
+from ..system.signals_later import handlers_later
 from .document_ends import ends_path
 from .sidecar import check_replaceable, sidecar_path, write_sidecar
 
@@ -34,7 +35,8 @@ def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
     """Give a finished file of ids (`whole`, in a scratch folder) its name, with the sidecar `about`.
 
     The ends of documents are those beside `whole`, where `about` says that there are any. Of several runs on one output,
-    the last to come here wins whole. After an error the older files are back; after a kill there are the older files, the
+    the last to come here wins whole. After an error the older files are back; after Ctrl-C, either all are older or all are
+    new; after a kill there are the older files, the
     new ones, or no ids under that name. Raises what `check_replaceable` does.
     """
     write_sidecar(whole, about)
@@ -44,12 +46,11 @@ def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
     # Syncing a large file takes seconds, so it is done before the lock is taken and the older ids are moved away.
     for path in (whole, sidecar_path(whole), *([ends_path(whole)] if about["document_ends"] else [])):
         sync(path)
-    with ExitStack() as stack:
-        aside = os.path.dirname(whole)
-        # All files are next to the file that a symlink points to, so that there is one sidecar for all names of that file.
-        stack.enter_context(publishing(target))
+    aside = os.path.dirname(whole)
+    # All files are next to the file that a symlink points to, so that there is one sidecar for all names of that file.
+    # Ctrl-C is answered when all have their names: a second one would end the undoing, and the older files would be lost.
+    with publishing(target), handlers_later(), ExitStack() as undo:
         check_replaceable(target)
-        undo = stack.enter_context(ExitStack())
         # The ids first; they are restored last.
         _put_aside(target, os.path.join(aside, "old"), undo)
         _put_aside(sidecar_path(target), os.path.join(aside, "old.json"), undo)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import tempfile
 from pathlib import Path
 
 import pytest
 from interrupts import interrupted
 
-from nbbpe.idfiles.publishing import publishing
+from nbbpe.idfiles import publishing
 from nbbpe.system import kept_folder as kept
 from nbbpe.system.kept_folder import kept_folder
 from nbbpe.system.scratch import scratch_folder, temporary_folder
@@ -66,9 +67,34 @@ def test_while_a_kept_folder_is_taken_or_left(tmp_path, monkeypatch, is_done):
         assert os.listdir(tmp_path) == ([] if is_done else ["x"]), where
 
 
+def test_while_files_get_their_names_and_again_while_that_is_undone(small, tmp_path, monkeypatch):
+    def interrupted_once(real):
+        left = [signal.SIGINT]
+
+        def call(*arguments):
+            while left:
+                signal.raise_signal(left.pop())
+            return real(*arguments)
+
+        return call
+
+    def files() -> list[tuple[str, bytes]]:
+        return [(path.name, path.read_bytes()) for path in sorted(tmp_path.iterdir())]
+
+    small.encode_file(documents=["new", "one"], output_path=tmp_path / "x.bin")
+    new = files()
+    small.encode_file(documents=["the", "older"], output_path=tmp_path / "x.bin")
+    older = files()
+    monkeypatch.setattr(publishing, "put", interrupted_once(publishing.put))
+    monkeypatch.setattr(publishing, "_put_back", interrupted_once(publishing._put_back))
+    with pytest.raises(KeyboardInterrupt):
+        small.encode_file(documents=["new", "one"], output_path=tmp_path / "x.bin")
+    assert files() in (older, new)
+
+
 def test_while_the_folder_of_the_output_is_locked(tmp_path):
     def work() -> None:
-        with publishing(tmp_path / "x"):
+        with publishing.publishing(tmp_path / "x"):
             pass
 
     for end in interrupted(work, FILES):
