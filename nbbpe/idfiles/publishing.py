@@ -36,8 +36,8 @@ def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
 
     The ends of documents are those beside `whole`, where `about` says that there are any. Of several runs on one output,
     the last to come here wins whole. After an error the older files are back; after Ctrl-C, either all are older or all are
-    new; after a kill there are the older files, the
-    new ones, or no ids under that name. Raises what `check_replaceable` does.
+    new; after a kill there are the older files, the new ones, or no ids under that name. Raises what `check_replaceable`
+    does.
     """
     write_sidecar(whole, about)
     target = target_of(ids_path)
