@@ -689,6 +689,18 @@ def test_added_tokens_may_have_the_ids_of_ordinary_ones(small, tmp_path, whole):
             assert ours.encode_ordinary(line) == small.encode_ordinary(line)
 
 
+def test_two_tokens_that_normalizing_makes_one_are_told(small, tmp_path):
+    small.to_hf(tmp_path / "tokenizer.json")
+    made = theirs_of(tmp_path / "tokenizer.json")
+    made.normalizer = tokenizers.normalizers.Lowercase()
+    made.add_tokens(["<A>", "<b>", "<a>", tokenizers.AddedToken("<B>", normalized=False)])
+    made.save(str(tmp_path / "tokenizer.json"))
+    with pytest.warns(UserWarning, match="'<A>' and '<a>' are both '<a>' in normalized text.*by chance") as caught:
+        ours = nbbpe.load(tmp_path / "tokenizer.json")
+    assert [warning.filename for warning in caught] == [__file__]
+    assert ours.encode("<A><a><B><b>") == [ours.special_tokens[token] for token in ("<A>", "<A>", "<B>", "<b>")]
+
+
 def test_what_shares_an_id_is_not_dropped_or_renamed(small, tmp_path):
     path = tmp_path / "tokenizer.json"
     small.to_hf(path)

@@ -25,6 +25,7 @@ from ..model.vocab_checks import check_bytes
 from ..system.choices import check_one_of
 from ..system.excerpt import first_few, naming, shown
 from ..system.paths import Path
+from ..system.user_warnings import warn_user
 from ..text.normalizer import KINDS, Chain, as_normalizer
 from ..text.normalizer import Normalizer as TextNormalizer
 from .gpt2 import vocab_of
@@ -307,14 +308,27 @@ def _special(added: Any, entries: Mapping[str, Any]) -> tuple[dict[str, int], di
 
 
 def _check_normalized(extras: Extras, form: TextNormalizer | None) -> None:
-    """Refuse an added token of which the normalizer leaves nothing: tokenizers would find it between any two characters."""
+    """Refuse an added token of which the normalizer leaves nothing: tokenizers would find it between any two characters.
+
+    Warn of two that are the same in normalized text.
+    """
     if form is None:
         return
     chain = form if isinstance(form, Chain) else Chain.of([form])
+    known: dict[str, str] = {}
     for token, flags in extras.flags.items():
-        if "normalized" in flags and not chain.apply(token, set()):
+        if "normalized" not in flags:
+            continue
+        normalized = chain.apply(token, set())
+        if not normalized:
             raise ValueError(
                 f"added token {shown(token)} is to be found in normalized text, and the normalizer leaves nothing of it"
+            )
+        first = known.setdefault(normalized, token)
+        if first != token:
+            warn_user(
+                f"added tokens {shown(first)} and {shown(token)} are both {shown(normalized)} in normalized text, where "
+                "tokenizers finds either of them, by chance, and nbbpe the first"
             )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import warnings
-from contextlib import suppress
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -13,7 +13,8 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 def warn_user(message: str) -> None:
     """Warn as if at the line that called nbbpe: the first frame outside of the package, however far up it is.
 
-    (`warnings.warn` can do that by itself since Python 3.12, with `skip_file_prefixes`.)
+    Frames of contextlib, by which our functions are decorated, do not count. (`warnings.warn` can do that by itself since
+    Python 3.12, with `skip_file_prefixes`.)
     """
     level = 2
     frame = sys._getframe(1)
@@ -24,6 +25,6 @@ def warn_user(message: str) -> None:
 
 
 def _is_ours(file: str) -> bool:
-    with suppress(OSError):  # the working folder is gone
-        return os.path.abspath(file).startswith(_PACKAGE)
+    with contextlib.suppress(OSError):  # the working folder is gone
+        return file == contextlib.__file__ or os.path.abspath(file).startswith(_PACKAGE)
     return False
