@@ -55,6 +55,8 @@ def kept_folder(path: str, unlocks: bool) -> Iterator[KeptFolder]:
             _leave(folder, owners, unlocks)
         except BaseException:  # another Ctrl-C
             _leave(folder, owners, unlocks)
+            if folder._is_done:
+                remove_kept_folder(path)  # nobody needs the rest
             raise
 
 

@@ -80,8 +80,8 @@ def scratch_folder(beside: Path) -> Iterator[str]:
 
 
 def _remove_made(made: list[tuple[str, int]]) -> None:
-    """Remove scratch folders, and empty the list. Ctrl-C is answered before or after: the descriptor of a lock that was
-    forgotten would keep its folder while this process lives."""
+    """Remove scratch folders, and empty the list. Ctrl-C is answered before or after: a descriptor that nobody
+    closes would hold the lock of its folder while this process lives."""
     with handlers_later():
         while made:
             remove_locked(*made.pop(), _OWNER)

@@ -100,11 +100,10 @@ def run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Seque
             yield from results(wait=True)
         finally:
             # The thread must not use a connection that is closed: its number may be that of another file by then.
-            stopping.set()
             try:
-                _end_server(thread, workers)
+                _end_server(thread, stopping, workers)
             except BaseException:  # another Ctrl-C
-                _end_server(thread, workers)
+                _end_server(thread, stopping, workers)
                 raise
 
 
@@ -169,9 +168,10 @@ def _end(workers: dict[Connection, Any]) -> None:
             process.close()
 
 
-def _end_server(thread: threading.Thread, workers: dict[Connection, Any]) -> None:
-    """End the thread that serves workers, which has been told to stop. Ctrl-C is answered before or after."""
+def _end_server(thread: threading.Thread, stopping: threading.Event, workers: dict[Connection, Any]) -> None:
+    """End the thread that serves workers, by `stopping`. Ctrl-C is answered before or after."""
     with handlers_later():
+        stopping.set()
         for process in workers.values():
             process.kill()  # so that no message is waited for
         join(thread, time.monotonic() + _PATIENCE)
