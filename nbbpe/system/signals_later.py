@@ -29,7 +29,9 @@ def _numbers() -> list[int]:
 def handlers_later() -> Iterator[None]:
     """A context in which no signal's handler runs: those of signals that come meanwhile run at its end.
 
-    For what takes a moment, and can neither be left undone nor be done by half.
+    For what takes a moment, and can neither be left undone nor be done by half. A handler may still raise where the context
+    begins, so who must clean up calls a function with this context in a `try`, and again in its `except`. That stands where
+    it is needed: Python answers signals where a function begins, so one for both calls could end before its `try`.
     """
     came: list[int] = []
     handlers: dict[int, Any] = {}
