@@ -123,3 +123,17 @@ assert merges == [(b"a" * 2**i, b"a" * 2**i) for i in range(24)]
 print((status("VmHWM") - before) / n)
 """
     assert float(run(script)) < 33  # 12 for its rows and words, 8 for lists, 4 for tokens as long as itself, 1 for text
+
+
+def test_texts_of_parquet_are_not_in_memory_that_pyarrow_keeps(tmp_path):
+    arrow = pytest.importorskip("pyarrow.parquet", reason="pyarrow writes the file")
+    from pyarrow import table
+
+    path = tmp_path / "a.parquet"
+    arrow.write_table(table({"text": [f"the cat {i}" * 500 for i in range(2000)]}), path, row_group_size=500)
+    script = f"""{MEASURE}
+import pyarrow
+tokenizer.encode_file({str(path)!r}, {str(path) + ".npy"!r}, progress=False)
+print(pyarrow.default_memory_pool().max_memory())
+"""
+    assert int(run(script)) < 12 << 20  # one page of each thread, 3 MB, as it is decompressed; 16 MB with the texts
