@@ -461,6 +461,35 @@ def test_warmup_goes_the_plain_way_where_it_must_and_writes_nothing_for_others(m
         obtain.obtain_object(Kernel(add_one, (int64,)), str(tmp_path / "others"))
 
 
+@pytest.mark.parametrize("runs", [False, True])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_work_whose_thread_fails_to_start_is_done_once_or_left(monkeypatch, error, runs):
+    start, done = threading.Thread.start, []
+
+    def fail(thread: threading.Thread) -> None:
+        if runs:
+            start(thread)
+            time.sleep(0.1)  # it has begun
+        raise error
+
+    def work() -> str:
+        time.sleep(0.3)
+        done.append(True)
+        return "a kernel"
+
+    monkeypatch.setattr(obtain, "_unfinished", None)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", fail)
+        if error is RuntimeError:  # as where the system has no more threads
+            assert obtain._uninterrupted(work) == "a kernel"
+        else:
+            with pytest.raises(error):
+                obtain._uninterrupted(work)
+    obtain._finish()
+    assert len(done) == (runs or error is RuntimeError)
+    assert obtain._uninterrupted(work) == "a kernel"
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_fork_waits_for_what_is_compiled_for_a_call_that_was_interrupted(monkeypatch):
     monkeypatch.setattr(obtain, "_unfinished", None)

@@ -193,9 +193,12 @@ def _uninterrupted(work: Callable[[], T]) -> T:
     results: list[T] = []
     errors: list[BaseException] = []
 
+    begun = threading.Lock()  # whoever acquires it does the work, or sees that nobody does
     done = threading.Event()
 
     def run() -> None:
+        if not begun.acquire(blocking=False):
+            return
         try:
             results.append(work())
         except BaseException as error:
@@ -207,9 +210,16 @@ def _uninterrupted(work: Callable[[], T]) -> T:
     try:
         _unfinished = thread, done
         thread.start()
-    except RuntimeError:  # there cannot be more threads
-        _unfinished = None
-        return work()
+    except BaseException as error:
+        # Ctrl-C may come before the thread runs, leave it waiting for ever in Python's code, or become a RuntimeError of a
+        # lock there while it runs.
+        is_left = begun.acquire(blocking=False)
+        if is_left:
+            _unfinished = None
+        if not isinstance(error, RuntimeError):
+            raise
+        if is_left:  # there cannot be more threads
+            return work()
     # LLVM must not be running when the process ends.
     atexit.unregister(_finish)
     atexit.register(_finish)
