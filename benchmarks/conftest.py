@@ -1,7 +1,7 @@
 """Benchmarks run with `pytest --benchmark-only`, and only then.
 
 NBBPE_ENFORCE=1   a benchmark fails if it does not reach a figure (otherwise only the table at the end says so)
-NBBPE_BIG=1       also run benchmarks that need 2.2 GB of disk and some minutes
+NBBPE_BIG=1       also run benchmarks that need 20 GB of disk and ten minutes
 NBBPE_ROUNDS=n    rounds of every race, instead of its default
 NBBPE_TRIAL=1     small inputs and one round, to try the benchmarks themselves; results are not kept in the repository
 NBBPE_BENCH_CACHE=folder   the folder for generated inputs; by default in the system's temporary folder

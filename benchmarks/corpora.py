@@ -36,6 +36,8 @@ FRAME_BYTES = 8 << 20  # of text in a frame, as pzstd makes them
 TRIAL = os.environ.get("NBBPE_TRIAL") == "1"
 SCALE = 0.05 if TRIAL else 1.0
 STORIES_BYTES = int(2.2e9 * (0.002 if TRIAL else 1))
+WEB_BYTES = int(13e9 * (0.002 if TRIAL else 1))
+WEB_LETTERS = 500  # one of so many small letters is another one in each copy
 
 
 class MissingData(SkipTest):
@@ -139,6 +141,27 @@ def stories() -> Corpus:
 
     name = f"stories-{STORIES_BYTES}-seed{SEED}.txt"
     return Corpus("generated stories", made(name, lambda target: write_stories(target, STORIES_BYTES, SEED)))
+
+
+def web_texts() -> Corpus:
+    """As many bytes as OpenWebText has: `all_four` again and again, with new words in each copy, of random letters."""
+    source = all_four().path
+
+    def write(target: Path) -> None:
+        import numpy as np
+
+        text = np.fromfile(source, dtype=np.uint8)
+        small_letters = np.flatnonzero((text >= ord("a")) & (text <= ord("z")))
+        random_numbers = np.random.default_rng(SEED)
+        n_changed = len(small_letters) // WEB_LETTERS
+        with open(target, "wb") as file:
+            while file.tell() < WEB_BYTES:
+                copy = text.copy()
+                places = small_letters[random_numbers.integers(len(small_letters), size=n_changed)]
+                copy[places] = random_numbers.integers(ord("a"), ord("z") + 1, n_changed, dtype=np.uint8)
+                file.write(copy)
+
+    return Corpus("texts with random letters", made(f"web-{WEB_BYTES}-{source.stem}.txt", write))
 
 
 def records(ending: str) -> Corpus:

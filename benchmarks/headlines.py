@@ -55,6 +55,8 @@ ROWS = {
     "train, rustbpe": "the same",
     "train, tokenizers": "the same",
     "train, memory": "the same, peak memory",
+    "web": "train 32,000 tokens on 13 GB",
+    "web, memory": "the same, peak memory",
     "stories": "train 10,000 tokens on 2.2 GB",
     "stories, memory": "the same, memory in all processes",
 }

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from benchmarks.corpora import CORPORA, LARGE, records, stories
+from benchmarks.corpora import CORPORA, LARGE, records, stories, web_texts
 from benchmarks.entrants import VOCAB_SIZE, arguments_of
 from benchmarks.race import Entry, need, race
 from benchmarks.results import Claim, duration, faster, number, ratio, two_workers, within
@@ -126,7 +126,32 @@ def compared_memory(ours: Entry, theirs: Entry, limit: float, what: str, row: st
     )
 
 
-@pytest.mark.skipif(os.environ.get("NBBPE_BIG") != "1", reason="needs 2.2 GB of disk and some minutes: set NBBPE_BIG=1")
+big = pytest.mark.skipif(os.environ.get("NBBPE_BIG") != "1", reason="needs 20 GB of disk and ten minutes: set NBBPE_BIG=1")
+
+
+@big
+def test_the_size_of_openwebtext(benchmark, conclude):
+    need("gigatoken")
+    text = web_texts()
+    entrants = {
+        "nbbpe": arguments_of(text, "--tie-break", "huggingface"),
+        "gigatoken": arguments_of(text, library="gigatoken"),
+    }
+    entries = race(benchmark, entrants, 1, ("n_merges", "digest"))
+    ours, theirs = entries.values()
+    conclude(
+        "training/web",
+        f"train {VOCAB_SIZE:,} tokens on {text}",
+        entries.values(),
+        [
+            *faster(ours, theirs, None, "web"),
+            compared_memory(ours, theirs, theirs.peak_mb, "MB of memory in all processes together", "web, memory"),
+        ],
+        f'all merges equal with tie_break="huggingface", {ours.checked["n_merges"]:,} of them',
+    )
+
+
+@big
 def test_the_size_of_tinystories(benchmark, conclude):
     need("gigatoken")
     text = stories()
