@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import re
+import warnings
 from typing import get_args
 
 import numpy as np
@@ -226,6 +227,17 @@ def test_columns_tables_and_streams_are_read(small):
         assert small.decode_arrow(ids).to_pylist() == DOCUMENTS
     assert small.encode_arrow(table.combine_chunks().to_batches()[0]).to_pylist() == wanted(small)
     assert small.encode_arrow(table.rename_columns(["id", "body"]), field="body").to_pylist() == wanted(small)
+
+
+def test_a_reader_that_was_used_before_is_told(small, tmp_path):
+    table = pa.table({"text": ["the cat"]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        small.encode_arrow(reader := table.to_reader())
+        assert len(small.encode_arrow(table[:0])) == 0  # which says what it has
+    for use in small.encode_arrow, lambda data: small.encode_file(data, tmp_path / "ids.bin"):
+        with pytest.warns(UserWarning, match="^the RecordBatchReader gives no rows: .*make a new one for each use"):
+            use(reader)
 
 
 def test_what_only_speaks_the_c_interface_is_read(small):

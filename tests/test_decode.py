@@ -138,6 +138,7 @@ def test_what_is_no_list_is_an_error(small, bad):
         UserDict({97: 1}),
         {97, 98},
         frozenset([97]),
+        np.ma.masked_array([97, 98], mask=[False, True]),
     ],
     ids=lambda bad: type(bad).__name__,
 )

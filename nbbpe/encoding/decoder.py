@@ -31,6 +31,8 @@ def check_in_order(ids: object) -> None:
         way_out = ", whose keys would be decoded: give one of its values"
     elif isinstance(ids, (set, frozenset)):
         way_out = ", which has no order"
+    elif type(ids).__name__ == "MaskedArray":  # of NumPy, whose module for it is not imported yet by most
+        way_out = ", whose masked ids would be decoded, too: give its compressed() to leave them out, or its data"
     else:
         return
     raise TypeError(f"ids must be a list or an array of integers, not {type(ids).__name__}{way_out}")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from ..system.user_warnings import warn_user
 from ..text.windows import Windows
 from .columns import ColumnReader, as_strings, check_column, check_kind, null_rows, offsets_of
 from .inputs import ReadOnce
@@ -66,7 +67,19 @@ def arrow_columns(data: Any, field: str) -> tuple[Iterator[Any], bool]:
         check_kind(_NAME, column.type)
         return iter(column.chunks), False
     check_column(_NAME, reader.schema, field)
-    return (batch.column(reader.schema.names.index(field)) for batch in reader), True
+    return _columns(reader, reader.schema.names.index(field), isinstance(data, arrow.RecordBatchReader)), True
+
+
+def _columns(reader: Any, number: int, is_read_once: bool) -> Iterator[Any]:
+    """A column of each record batch."""
+    is_empty = True
+    for batch in reader:
+        is_empty = False
+        yield batch.column(number)
+    if is_empty and is_read_once:
+        warn_user(
+            "the RecordBatchReader gives no rows: if it was used before, it is at its end, so make a new one for each use"
+        )
 
 
 class ArrowColumn(ReadOnce):
