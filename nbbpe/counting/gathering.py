@@ -274,19 +274,19 @@ def gather_inputs(
     executor : if given, counts them in place of worker processes
     """
     if executor is not None:
-        skipped = {}
+        of_parts = {}
         for part in count_on(executor, inputs, rules, report):
             gathering.add(part.words.words(), factor)
-            skipped[part.number] = part.skipped
-        gathering.skipped += [skipped[number] for number in sorted(skipped)]
+            of_parts[part.number] = part.skipped
+        gathering.skipped += [of_parts[number] for number in sorted(of_parts)]
         return
     limit = gathering.limit
     make: Callable[[], Counter | BoundedCounter] = partial(make_counter, rules)
     if limit.runs is not None:
         most_bytes = limit.table_bytes(workers_that_pay(inputs, n_workers))
         make = partial(BoundedCounter, rules, limit.runs, most_bytes)
-    counter = make()
-    gathering.skipped += run_counters(counter, make, inputs, rules, n_workers, report)
+    counter, skipped = run_counters(make, inputs, rules, n_workers, report)
+    gathering.skipped += skipped
     result = counter.finish(n_workers)
     if isinstance(result, WordCounts):
         gathering.add(result, factor)

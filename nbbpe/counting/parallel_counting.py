@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
 from ..sources import Documents, Input, Skipped
 from ..system.workers import ENDED, SharedJob, run_jobs
@@ -12,6 +13,7 @@ from ..text.windows import BATCH
 from .counters import WordRules, make_counter
 from .word_counts import WordCounts
 
+T = TypeVar("T", bound=SharedJob)
 MIN_BYTES_FOR_WORKERS = 64 << 20  # below it, starting processes and adding up their counts costs more than it saves
 _CHUNK_BYTES = 16 << 20  # taken at a time by a process that works alone
 _SHARED_CHUNK_BYTES = 4 << 20  # taken at a time by each of several, which end within the time of one such chunk
@@ -27,25 +29,19 @@ def count_files(inputs: Sequence[Input], rules: WordRules, n_workers: int, repor
 
     `report` is called with the bytes read. Nobody is told which malformed records were skipped.
     """
-    make = partial(make_counter, rules)
-    counter = make()
-    run_counters(counter, make, inputs, rules, n_workers, report)
+    counter, _ = run_counters(partial(make_counter, rules), inputs, rules, n_workers, report)
     return counter.finish(n_workers)
 
 
 def run_counters(
-    counter: SharedJob,
-    make: Callable[[], SharedJob],
-    inputs: Sequence[Input],
-    rules: WordRules,
-    n_workers: int,
-    report: Callable[[int], None],
-) -> list[Skipped]:
-    """Count the words of inputs by a counter in this process, and by others that `make` makes, each in its own process.
+    make: Callable[[], T], inputs: Sequence[Input], rules: WordRules, n_workers: int, report: Callable[[int], None]
+) -> tuple[T, list[Skipped]]:
+    """Count the words of inputs by counters that `make` makes: one in this process, and others each in its own.
 
-    In the end, `counter` has taken over what they have counted. Returns the malformed records that were skipped, in their
-    order. For the other arguments see `count_files`.
+    Returns the one in this process, which has taken over what the others have counted, and the malformed records that were
+    skipped, in their order. For the other arguments see `count_files`.
     """
+    counter = make()
     n_workers = workers_that_pay(inputs, n_workers)
     total = sum(each.n_text() for each in inputs)
     part_bytes = max(BATCH, min(_SHARED_CHUNK_BYTES, total // (8 * n_workers))) if n_workers > 1 else _CHUNK_BYTES
@@ -61,7 +57,7 @@ def run_counters(
                 skipped[number] = result
         elif result is not ENDED:
             report(result)
-    return [skipped[number] for number in sorted(skipped)]
+    return counter, [skipped[number] for number in sorted(skipped)]
 
 
 def workers_that_pay(inputs: Sequence[Input], n_workers: int) -> int:
