@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..kernels.pieces import piece_table
 from ..kernels.pieces.boundaries import new_classes
 from ..kernels.pieces.piece_batch import new_batch
-from ..kernels.pieces.special_tokens import SpecialTokens, new_special_tokens
+from ..kernels.pieces.special_tokens import new_special_tokens
 from ..kernels.training import count_pieces
 from ..patterns.pattern import Pattern
 from ..sources import NO_ID, Part, Skipped, Tally
@@ -41,18 +41,17 @@ class WordRules(NamedTuple):
 class Counter(ABC):
     """Counts the words of text: a SharedJob for this and other processes."""
 
-    def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str) -> None:
-        self.pattern = pattern
-        self.specials = specials
-        self._on_error = on_error
+    def __init__(self, rules: WordRules) -> None:
+        self._rules = rules
+        self._specials = new_special_tokens(list(rules.special_tokens))
         self._most_bytes: int | None = None  # see bound
         self._spill: Callable[[list[WordCounts]], None]
 
     def run(self, part: Part) -> Iterator[int | Skipped]:
         """Count the words of a part of a source; yields the bytes that were read, and at last the skipped records."""
         taken = 0
-        tally = Tally(self._on_error)
-        with part.open(self.specials, False, NO_ID, tally) as reader:
+        tally = Tally(self._rules.on_error)
+        with part.open(self._specials, False, NO_ID, tally) as reader:
             while (window := reader.advance(taken)) is not None:
                 taken = self.count(window)
                 yield tally.newly_read()
@@ -84,10 +83,8 @@ class Counter(ABC):
 class PieceCounter(Counter):
     """Counts words by pieces, for a pattern with certain boundaries; its automata or `regex` split these."""
 
-    def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str, by_regex: bool) -> None:
-        super().__init__(pattern, specials, on_error)
-        self._by_regex = by_regex
-        self._pattern_tables = pattern.tables
+    def __init__(self, rules: WordRules) -> None:
+        super().__init__(rules)
         self._words = WordTable()
         self._classes = new_classes()
         self._batch = new_batch()
@@ -103,7 +100,7 @@ class PieceCounter(Counter):
                 window.limit,
                 window.breaks,
                 len(window.breaks),
-                self._pattern_tables,
+                self._rules.pattern.tables,
                 self._classes,
                 self._batch,
                 self._words.table,
@@ -117,7 +114,7 @@ class PieceCounter(Counter):
         # A table that grows has twice its size at least.
         if self._most_bytes is not None and 2 * words.n_bytes() > self._most_bytes and not words.is_empty():
             capacity = len(words.table.slots) // piece_table.SLOT
-            parts = words.take_split(self.pattern, self._by_regex)
+            parts = words.take_split(self._rules.pattern, self._rules.by_regex)
             del words
             self._words = WordTable()  # so that the memory of the large one is free while words are sorted
             self._spill(parts)
@@ -126,7 +123,7 @@ class PieceCounter(Counter):
             words.grow(longest_piece)
 
     def finish(self, n_threads: int = 1) -> WordCounts:
-        self._words.split_pieces(self.pattern, self._by_regex, n_threads)
+        self._words.split_pieces(self._rules.pattern, self._rules.by_regex, n_threads)
         return self._words.take(n_threads)
 
     def hand_over(self) -> Iterator[WordCounts]:
@@ -144,14 +141,14 @@ class PieceCounter(Counter):
 class RegexCounter(Counter):
     """Counts words by `regex` alone, document by document, for a pattern without certain boundaries."""
 
-    def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str) -> None:
-        super().__init__(pattern, specials, on_error)
+    def __init__(self, rules: WordRules) -> None:
+        super().__init__(rules)
         self._counts: collections.Counter[str] = collections.Counter()
 
     def count(self, window: Window) -> int:
         window = window.of_whole_documents()
         for document, _ in window.texts():
-            for words in self.pattern.stream(document):
+            for words in self._rules.pattern.stream(document):
                 self._counts.update(words)
                 self._spill_if_full()
         return window.end
@@ -179,7 +176,4 @@ class RegexCounter(Counter):
 
 def make_counter(rules: WordRules) -> Counter:
     """The counter for a pattern, which may be compiled or not."""
-    specials = new_special_tokens(list(rules.special_tokens))
-    if rules.pattern.tables is None:
-        return RegexCounter(rules.pattern, specials, rules.on_error)
-    return PieceCounter(rules.pattern, specials, rules.on_error, rules.by_regex)
+    return RegexCounter(rules) if rules.pattern.tables is None else PieceCounter(rules)
