@@ -185,7 +185,7 @@ def test_words_are_added_up_by_sorting_where_a_table_of_them_would_be_too_large(
     n_bytes = sum(map(n_bytes_of, parts))
     tables = []
     monkeypatch.setattr(gathering, "add_up", lambda parts: tables.append(len(parts)) or add_up(parts))
-    for limit, n_parts, wanted in (None, 2, [2]), (8 * n_bytes, 2, [2]), (8 * n_bytes - 1, 2, []), (1, 1, [1]):
+    for limit, n_parts, wanted in (None, 2, [2]), (8 * n_bytes, 2, [2]), (8 * n_bytes - 1, 2, []), (1, 1, []):
         gathered = gathering.Gathering(gathering.Limit(limit))
         for part in parts[:n_parts]:
             gathered.add(part)

@@ -244,18 +244,21 @@ class Gathering:
 
     def finish(self) -> Gathered:
         """All words that were added."""
-        limit, skipped = self.limit, self.skipped
+        words: WordCounts | None
+        most = self.limit.n_bytes
         if self._runs:
             if self._n_bytes:
                 self._spill()
-            return Gathered(None, self._runs, limit, skipped)
-        if limit.n_bytes is not None and self._n_bytes * _TABLE_ROOM > limit.n_bytes and len(self._parts) > 1:
-            words = concatenate(self._parts)
+            words = None
+        elif len(self._parts) == 1 and self._are_distinct:
+            words = self._parts[0]
+        elif len(self._parts) > 1 and most is not None and self._n_bytes * _TABLE_ROOM > most:
+            together = concatenate(self._parts)
             self._parts.clear()
-            return Gathered(sorted_words(words), [], limit, skipped)
-        if self._are_distinct or not self._parts:
-            return Gathered(add_up(self._parts), [], limit, skipped)
-        return Gathered(add_up([*self._parts, concatenate([])]), [], limit, skipped)
+            words = sorted_words(together)
+        else:
+            words = add_up(self._parts)
+        return Gathered(words, self._runs, self.limit, self.skipped)
 
 
 def gather_inputs(

@@ -205,9 +205,7 @@ def _in_parts(
 
 
 def add_up(parts: Sequence[WordCounts]) -> WordCounts:
-    """The words of all parts, of which each has each word once, with the counts of equal ones added up."""
-    if len(parts) == 1:
-        return parts[0]
+    """The words of all parts, with the counts of equal ones added up."""
     words = WordTable()
     for part in parts:
         words.add(part)
