@@ -60,7 +60,7 @@ def count_batches(
         skipped += [result for result in results if isinstance(result, Skipped)]
     warn_of_skipped(skipped)
     words = sorted_words(counter.finish())
-    schema = schema_of(Description(split, specials))
+    schema = schema_of(Description(split, specials).metadata())
     for block in in_blocks(words, _BATCH_BYTES):
         yield batch_of(block, schema)
 
@@ -87,7 +87,7 @@ def count_table(
     batches = pa.table(table).to_batches()
     specials = check_special_tokens(special_tokens)  # a list, which is read twice
     counts = count_batches(batches, field=field, pattern=pattern, special_tokens=specials, on_error=on_error)
-    schema = schema_of(Description(get_pattern(pattern), specials))
+    schema = schema_of(Description(get_pattern(pattern), specials).metadata())
     return pa.Table.from_batches(counts, schema=schema)
 
 
@@ -103,7 +103,7 @@ def add_up_counts(tables: Iterable[Any]) -> Any:
     """
     from .counting.count_description import KEY
     from .counting.count_sources import open_counts, words_in
-    from .counting.count_tables import arrow, batch_of, schema_with
+    from .counting.count_tables import arrow, batch_of, schema_of
     from .counting.gathering import Gathering, Limit
 
     pa = arrow()
@@ -118,7 +118,7 @@ def add_up_counts(tables: Iterable[Any]) -> Any:
         for words in words_in(counts):
             gathering.add(words, are_distinct=False)
     (metadata,) = said
-    schema = schema_with({} if metadata is None else {KEY: metadata})
+    schema = schema_of({} if metadata is None else {KEY: metadata})
     return pa.Table.from_batches([batch_of(words, schema) for words in gathering.finish().sorted_batches()], schema=schema)
 
 

@@ -14,9 +14,7 @@ from ..sources.optional_packages import require
 from ..sources.parquet import PARQUET
 from ..system.paths import Path, checked_name
 from ..text.utf8 import padded
-from .count_description import Description
-from .sorted_runs import concatenate
-from .word_counts import WordCounts
+from .word_counts import WordCounts, empty_words
 
 WORD, COUNT = "word", "count"
 ENDINGS = (*PARQUET, *ARROW)
@@ -28,15 +26,10 @@ def arrow() -> Any:
     return require("pyarrow", "counts", "a table of counts")
 
 
-def schema_of(description: Description, longest: int = 0) -> Any:
+def schema_of(metadata: dict[bytes, bytes], longest: int = 0) -> Any:
     """The schema of a table of counts; `longest` is the longest word, in bytes, for which `binary` may be too short."""
-    return schema_with(description.metadata(), longest > _MOST_BINARY)
-
-
-def schema_with(metadata: dict[bytes, bytes], is_large: bool = False) -> Any:
-    """As `schema_of`, for metadata that are known."""
     pa = arrow()
-    word = pa.large_binary() if is_large else pa.binary()
+    word = pa.large_binary() if longest > _MOST_BINARY else pa.binary()
     fields = [pa.field(WORD, word, nullable=False), pa.field(COUNT, pa.int64(), nullable=False)]
     return pa.schema(fields, metadata=metadata)
 
@@ -74,7 +67,8 @@ def write_counts(batches: Iterable[WordCounts], schema: Any, path: str) -> int:
 
 def _writer(path: str, raw: BinaryIO, schema: Any) -> Any:
     if path.lower().endswith(PARQUET):
-        # Each word is there once, so that a dictionary saves nothing. Sorted words are long alike at their beginnings.
+        # Each word is there once, so that a dictionary saves nothing. Sorted words share their beginnings with their
+        # neighbours, which zstd finds.
         options = {"use_dictionary": False, "compression": "zstd", "write_statistics": [COUNT]}
         return require("pyarrow.parquet", path).ParquetWriter(raw, schema, **options)
     return arrow().ipc.new_file(raw, schema)
@@ -120,7 +114,7 @@ def words_of(batch: Any, name: str, first_row: int) -> WordCounts:
             raise ValueError(f"{name!r}, row {row:,} (from 0): the column {column!r} is null")
     counts = _whole_counts(count, name, first_row)
     if not len(word):
-        return concatenate([])
+        return empty_words(0, 0)
     starts = offsets_of(word)
     empty = np.flatnonzero(np.diff(starts) == 0)
     if len(empty):

@@ -107,7 +107,7 @@ def count_words(
         limit = stack.enter_context(text.limited())
         print_outcome = text.print_forecast(None)
         gathered = text.gathered(split, limit)
-        schema = schema_of(Description(split, specials, text.denominator), gathered.longest())
+        schema = schema_of(Description(split, specials, text.denominator).metadata(), gathered.longest())
         if path is not None:
             print_outcome(write_counts(gathered.sorted_batches(), schema, path))
             return None
