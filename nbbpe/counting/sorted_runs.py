@@ -20,7 +20,7 @@ from ..kernels.machine.intrinsics import PADDING
 from ..kernels.training import sort_words
 from ..system.kernel_threads import interruptible
 from ..system.stretches import starts_of
-from .word_counts import WordCounts
+from .word_counts import WordCounts, empty_words
 
 _BLOCK_BYTES = 1 << 18  # of a run that are in memory at a time, unless one word has more
 MOST_RUNS = 64  # that are merged at a time: more are merged in several steps
@@ -89,15 +89,7 @@ def _sorted(words: WordCounts) -> WordCounts:
     order = np.argsort(prefixes)
     sort_words.order_equal_prefixes(text, starts, prefixes, order)
     del prefixes
-    return selected(words, order)
-
-
-def selected(words: WordCounts, order: NDArray[np.int64]) -> WordCounts:
-    """The words of the given numbers, in this order, with the counts of equal neighbours added up."""
-    n_bytes = int((words.starts[order + 1] - words.starts[order]).sum())
-    made = WordCounts(
-        np.zeros(n_bytes + PADDING, np.uint8), np.empty(len(order) + 1, np.int64), np.empty(len(order), np.int64)
-    )
+    made = empty_words(len(counts), int(starts[-1] - starts[0]))
     n_words = sort_words.gather_words(*words, order, *made)
     return WordCounts(made.text, made.starts[: n_words + 1], made.counts[:n_words])
 
