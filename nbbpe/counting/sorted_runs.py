@@ -219,17 +219,12 @@ class RunFolder:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self._numbers = itertools.count()
-
-    def __getstate__(self) -> dict[str, str]:
-        return {"folder": self.folder}
-
-    def __setstate__(self, state: dict[str, str]) -> None:
-        self.__init__(state["folder"])  # type: ignore[misc]
+        self._n_written = 0
 
     def write(self, batches: Iterable[WordCounts]) -> Run:
         """Write sorted words as a run."""
-        return write_run(os.path.join(self.folder, f"{os.getpid()}-{next(self._numbers)}-{id(self)}.run"), batches)
+        self._n_written += 1
+        return write_run(os.path.join(self.folder, f"{os.getpid()}-{self._n_written}-{id(self)}.run"), batches)
 
     def merge(self, runs: Sequence[Run]) -> Iterator[WordCounts]:
         """The words of runs as one sorted stream; the runs are removed as they are merged."""
