@@ -106,7 +106,7 @@ def words_of(batch: Any, name: str, first_row: int) -> WordCounts:
             array.validate(full=True)  # files and streams may hold offsets that lead anywhere
         except pa.ArrowInvalid as error:
             raise ValueError(f"the column {column!r} of {name!r} is broken: {error}") from None
-    check_kind(name, word.type, f"column {WORD!r} of {name!r}", may_be_null=False)
+    check_kind(f"column {WORD!r} of {name!r}", word.type, may_be_null=False)
     word = as_strings(word)  # of a dictionary, which may hold nulls that are not counted before
     for column, array in (WORD, word), (COUNT, count):
         if array.null_count:

@@ -27,7 +27,7 @@ def check_column(name: str, schema: Any, column: str, may_be_null: bool = True) 
         columns = shown_columns(schema)
         number = "no" if column not in schema.names else "more than one"
         raise ValueError(f"{name!r} has {number} column {column!r}; its columns are {columns}. Name the text's with field=")
-    check_kind(name, schema.field(column).type, f"column {column!r} of {name!r}", may_be_null)
+    check_kind(f"column {column!r} of {name!r}", schema.field(column).type, may_be_null)
 
 
 def shown_columns(schema: Any) -> str:
@@ -35,9 +35,10 @@ def shown_columns(schema: Any) -> str:
     return first_few(schema.names, 10, repr)
 
 
-def check_kind(name: str, kind: Any, what: str = "", may_be_null: bool = True) -> None:
-    """Raise ValueError for an Arrow type that is not one of strings or binary; `what` names the column in the message.
+def check_kind(what: str, kind: Any, may_be_null: bool = True) -> None:
+    """Raise ValueError for an Arrow type that is not one of strings or binary.
 
+    what        : the column, in the message
     may_be_null : whether the type null is allowed, which libraries give a column of nulls only, or without rows
     """
     value = kind
@@ -47,7 +48,7 @@ def check_kind(name: str, kind: Any, what: str = "", may_be_null: bool = True) -
     is_known = str(value) in known or str(value).startswith(_FIXED_SIZE) or (may_be_null and str(value) == "null")
     if not is_known:
         way_out = NESTED if str(kind).startswith(_NESTED_KINDS) else ""
-        raise ValueError(f"the {what or name} is of type {kind}, and must hold strings or binary{way_out}")
+        raise ValueError(f"the {what} is of type {kind}, and must hold strings or binary{way_out}")
 
 
 def _wrapped(kind: Any) -> Any:
