@@ -94,9 +94,11 @@ class CompressibleFile(Input):
     def check(self, on_error: str) -> None:
         """See Input. Finds a missing package, and a file that is not compressed as its name says."""
         self.file.check()
-        if self.compression in _MODULES:
-            require(_MODULES[self.compression], self.file.name)
-        if self.compression and self.size() is not None:
+        if not self.compression:
+            return
+        if module := _DECOMPRESSORS[self.compression].module:
+            require(module, self.file.name)
+        if self.size() is not None:
             with open_stream(self.file, self.compression, Tally(on_error), reads_ahead=False) as stream:
                 stream.readinto(memoryview(bytearray(1)))
 
@@ -145,6 +147,7 @@ class _FileStream:
 class _Decompressed:
     """The decompressed bytes of an extent. Raises OSError that names the file if it is broken or truncated."""
 
+    module = ""  # of a package or of Python itself, that not everybody has
     _errors: tuple[type[Exception], ...]  # that say so
 
     def __init__(self, compressed: _FileStream, extent: Extent) -> None:
@@ -247,10 +250,11 @@ class _Gzip(_Members):
 class _Bzip2(_Members):
     """One or several streams of bzip2, as `pbzip2` and Wikipedia's dumps have many."""
 
+    module = "bz2"
     _errors = (EOFError,)
 
     def _new(self) -> Any:
-        return require("bz2", self._name).BZ2Decompressor()
+        return require(self.module, self._name).BZ2Decompressor()
 
     def _write(self, member: Any, data: bytes) -> int:
         try:
@@ -262,9 +266,11 @@ class _Bzip2(_Members):
 class _Xz(_Members):
     """One or several streams of xz, or one of lzma, its forerunner."""
 
+    module = "lzma"
+
     def __init__(self, compressed: _FileStream, extent: Extent) -> None:
         super().__init__(compressed, extent)
-        self._lzma = require("lzma", compressed.name)
+        self._lzma = require(self.module, compressed.name)
         self._errors = EOFError, self._lzma.LZMAError, MemoryError  # a header may ask for any amount
 
     def _new(self) -> Any:
@@ -274,9 +280,11 @@ class _Xz(_Members):
 class _Zstd(_Decompressed):
     """One or several frames of Zstandard."""
 
+    module = "zstandard"
+
     def __init__(self, compressed: _FileStream, extent: Extent) -> None:
         super().__init__(compressed, extent)
-        self._zstandard = require("zstandard", compressed.name)
+        self._zstandard = require(self.module, compressed.name)
         self._errors = EOFError, self._zstandard.ZstdError
 
     def _decompress(self) -> Iterator[tuple[int, int]]:
@@ -326,9 +334,12 @@ class _ZstdFrame:
         return data
 
 
-_DECOMPRESSORS: dict[str, Callable[[_FileStream, Extent], _Decompressed]] = {
-    **{".gz": _Gzip, ".zst": _Zstd, ".zstd": _Zstd},
-    **{".bz2": _Bzip2, ".xz": _Xz, ".lzma": _Xz},
+_DECOMPRESSORS: dict[str, type[_Decompressed]] = {
+    ".gz": _Gzip,
+    ".zst": _Zstd,
+    ".zstd": _Zstd,
+    ".bz2": _Bzip2,
+    ".xz": _Xz,
+    ".lzma": _Xz,
 }
-_MODULES = {".zst": "zstandard", ".zstd": "zstandard", ".bz2": "bz2", ".xz": "lzma", ".lzma": "lzma"}
 COMPRESSIONS = tuple(_DECOMPRESSORS)
