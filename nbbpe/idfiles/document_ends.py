@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..system.paths import Path
 
 MAGIC = b"nbbpeEND"  # the first bytes of our files
-DTYPE: np.dtype[Any] = np.dtype("<i8")
+END_DTYPE: np.dtype[Any] = np.dtype("<i8")
 _AT_ONCE = 1 << 16  # ends in memory while files are concatenated; NumPy makes room for all of them first
 
 
@@ -46,7 +46,7 @@ def count_ends(path: str) -> int:
     """The number of ends in a file of ends, 0 without a file."""
     if not os.path.exists(path):
         return 0
-    return (os.path.getsize(path) - len(MAGIC)) // DTYPE.itemsize
+    return (os.path.getsize(path) - len(MAGIC)) // END_DTYPE.itemsize
 
 
 def append_ends(whole: str, part: str | NDArray[np.int64], n_before: int) -> None:
@@ -62,7 +62,7 @@ def append_ends(whole: str, part: str | NDArray[np.int64], n_before: int) -> Non
             out.write((part + n_before).data)
             return
         with open(part, "rb") as file:
-            while len(ends := np.fromfile(file, dtype=DTYPE, count=_AT_ONCE)):
+            while len(ends := np.fromfile(file, dtype=END_DTYPE, count=_AT_ONCE)):
                 out.write((ends + n_before).data)
 
 
@@ -73,10 +73,10 @@ def map_ends(ids_path: Path) -> NDArray[np.int64] | None:
         if not is_file_or_nothing(path):  # to open a pipe would wait for a writer without end
             return None
         with open(path, "rb") as file:
-            n_ends, rest = divmod(os.fstat(file.fileno()).st_size - len(MAGIC), DTYPE.itemsize)
+            n_ends, rest = divmod(os.fstat(file.fileno()).st_size - len(MAGIC), END_DTYPE.itemsize)
             if n_ends < 1 or rest or file.read(len(MAGIC)) != MAGIC:
                 return None
-            return np.memmap(file, dtype=DTYPE, mode="r", offset=len(MAGIC), shape=(n_ends,))
+            return np.memmap(file, dtype=END_DTYPE, mode="r", offset=len(MAGIC), shape=(n_ends,))
     except OSError:
         return None  # a caller that needs them raises an error
 

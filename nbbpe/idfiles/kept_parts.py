@@ -19,8 +19,7 @@ from ..system.lazy import imported_on_use
 from ..system.links import target_of
 from ..system.paths import Path
 from .checksum import Checksum, checksum, checksum_of_parts
-from .document_ends import DTYPE as END_DTYPE
-from .document_ends import MAGIC, ends_path
+from .document_ends import END_DTYPE, MAGIC, ends_path
 from .manifest import NAME, EncodingJob, Finished, Span, new_manifest, read_manifest
 
 shutil: Any = imported_on_use("shutil")

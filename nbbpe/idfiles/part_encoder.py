@@ -18,8 +18,7 @@ from ..system.paths import Path
 from ..text.utf8 import Text
 from .block_writer import OutputFile
 from .checksum import Checksum, checksum, checksum_of_parts
-from .document_ends import DTYPE as END_DTYPE
-from .document_ends import MAGIC, ends_path
+from .document_ends import END_DTYPE, MAGIC, ends_path
 from .manifest import Finished
 from .sidecar import Described
 

@@ -118,7 +118,7 @@ def _read_parts(folder: Path) -> None:
 
 def _write_parts(folder: Path) -> None:
     from nbbpe.idfiles.checksum import checksum
-    from nbbpe.idfiles.document_ends import DTYPE, MAGIC
+    from nbbpe.idfiles.document_ends import END_DTYPE, MAGIC
     from nbbpe.idfiles.manifest import Finished
     from nbbpe.sources import Line, Skipped
 
@@ -128,7 +128,7 @@ def _write_parts(folder: Path) -> None:
         n_ids = 0
         (inside / "0.ends").write_bytes(MAGIC)
         for number in 0, 1, 3, 5:
-            ids, ends = np.arange(20 + number, dtype=_DTYPE), np.array([4, 20], dtype=DTYPE)
+            ids, ends = np.arange(20 + number, dtype=_DTYPE), np.array([4, 20], dtype=END_DTYPE)
             with open(inside / ("0" if number < 2 else str(number + 1)), "ab") as file:
                 file.write(ids.tobytes())
             with open(inside / ("0.ends" if number < 2 else f"{number + 1}.ends"), "ab") as file:
