@@ -8,11 +8,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from .sources import NO_ID, Input, Tally, total_size, warn_of_skipped
+from .sources import Input, Tally, total_size, warn_of_skipped
 from .system.progress import Progress, ProgressOption
 from .system.wrong_argument import WrongArgument
 from .text.chunks import CutRules
 from .text.lacking_byte import LackingByte
+from .text.windows import NO_ID
 from .tokenizer import Tokenizer
 
 

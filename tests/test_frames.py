@@ -23,12 +23,13 @@ from records import DOCUMENTS, documents_of, encoded, json_lines, needs
 import nbbpe
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.patterns.pattern import NAMED
-from nbbpe.sources import NO_ID, Line, Tally, find_inputs, shared_by_threads
+from nbbpe.sources import Line, Tally, find_inputs, shared_by_threads
 from nbbpe.sources.compressed import open_stream
 from nbbpe.sources.frames import find_frames
 from nbbpe.sources.inputs import Extent
 from nbbpe.sources.local import find_local
 from nbbpe.text.chunks import CutRules
+from nbbpe.text.windows import NO_ID
 
 COMPRESSIONS = [".gz", ".zst", ".bz2"]
 

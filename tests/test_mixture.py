@@ -20,9 +20,10 @@ from vocabularies import BYTES
 import nbbpe
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.patterns.pattern import get_pattern
-from nbbpe.sources import NO_ID, Tally, find_inputs
+from nbbpe.sources import Tally, find_inputs
 from nbbpe.sources.sampling import _LONGEST_LINE, Sample, SampledInput
 from nbbpe.text.chunks import CutRules
+from nbbpe.text.windows import NO_ID
 
 SPECIAL = "<|endoftext|>"
 

@@ -33,11 +33,12 @@ from nbbpe.model.model import Model
 from nbbpe.model.packed_vocab import PackedVocab
 from nbbpe.patterns.code_points import character_classes
 from nbbpe.patterns.pattern import NAMED
-from nbbpe.sources import NO_ID, Tally, find_inputs
+from nbbpe.sources import Tally, find_inputs
 from nbbpe.text import normalization, windows
 from nbbpe.text.chunks import CutRules
 from nbbpe.text.normalization import FORMS
 from nbbpe.text.rewriting import RewritingReader
+from nbbpe.text.windows import NO_ID
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")
 

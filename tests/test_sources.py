@@ -34,11 +34,12 @@ from nbbpe.counting import parallel_counting
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.patterns.pattern import NAMED
-from nbbpe.sources import NO_ID, Tally, arrow_files, find_inputs, optional_packages
+from nbbpe.sources import Tally, arrow_files, find_inputs, optional_packages
 from nbbpe.sources.compressed import open_stream
 from nbbpe.system.paths import is_url
 from nbbpe.text.chunks import CutRules
 from nbbpe.text.utf8 import to_bytes
+from nbbpe.text.windows import NO_ID
 
 PATTERNS = {"gpt2": "gpt2", "user": texts.SPLIT_WITH_GAPS, "none": None}
 

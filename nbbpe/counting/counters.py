@@ -14,8 +14,8 @@ from ..kernels.pieces.piece_batch import new_batch
 from ..kernels.pieces.special_tokens import new_special_tokens
 from ..kernels.training import count_pieces
 from ..patterns.pattern import Pattern
-from ..sources import NO_ID, Part, Skipped, Tally
-from ..text.windows import Window
+from ..sources import Part, Skipped, Tally
+from ..text.windows import NO_ID, Window
 from .word_counts import WordCounts, words_from_texts
 from .word_table import WordTable
 

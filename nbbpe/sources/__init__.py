@@ -4,14 +4,13 @@ Read finding.py first, then inputs.py, which says what every source offers.
 """
 
 from .finding import check_field, find_inputs
-from .inputs import NO_ID, Input, Part, total_size
+from .inputs import Input, Part, total_size
 from .iterable import Documents
 from .jsonl import shared_by_threads
 from .places import Line, Place, Record, Row
 from .tally import Skipped, Tally, check_on_error, warn_of_skipped
 
 __all__ = [
-    "NO_ID",
     "Documents",
     "Input",
     "Line",

@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
 from ..system.paths import Path
-from ..text.windows import NO_ID as NO_ID
 from ..text.windows import Windows
 from .tally import Tally
 

@@ -15,9 +15,9 @@ import numpy as np
 from ..system.excerpt import first_few
 from ..text.chunks import find_near
 from ..text.utf8 import to_bytes
-from ..text.windows import SEPARATOR, Reader, RowWindows, Window, Windows
+from ..text.windows import NO_ID, SEPARATOR, Reader, RowWindows, Window, Windows
 from .compressed import CompressibleFile, open_stream
-from .inputs import NO_ID, WHOLE, Extent, File, Part, Stream
+from .inputs import WHOLE, Extent, File, Part, Stream
 from .line_chunks import CHUNK_BYTES, LineChunks
 from .places import Line
 from .tally import NESTED, Tally

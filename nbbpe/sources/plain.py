@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..text.chunks import cut_file, find_cut
-from ..text.windows import Reader, Window, Windows, concatenated
+from ..text.windows import NO_ID, Reader, Window, Windows, concatenated
 from .compressed import CompressibleFile, open_stream
-from .inputs import NO_ID, WHOLE, Extent, File, Part
+from .inputs import WHOLE, Extent, File, Part
 from .tally import Tally
 
 if TYPE_CHECKING:

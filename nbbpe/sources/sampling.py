@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..text.windows import DocumentReader, Windows
+from ..text.windows import NO_ID, DocumentReader, Windows
 from .compressed import open_stream
-from .inputs import NO_ID, WHOLE, File, Input, Part, Stream
+from .inputs import WHOLE, File, Input, Part, Stream
 from .plain import PlainText, TextPart
 from .tally import Tally
 

@@ -14,12 +14,13 @@ from ..idfiles.division import divide
 from ..idfiles.part_encoder import EncodesFiles
 from ..model.model import Model
 from ..model.packed_vocab import has_few_gaps
-from ..sources import NO_ID, Part, Skipped, Tally, find_inputs, total_size, warn_of_skipped
+from ..sources import Part, Skipped, Tally, find_inputs, total_size, warn_of_skipped
 from ..sources.arrow_data import ArrowData
 from ..system.paths import Path
 from ..system.progress import Progress, ProgressOption
 from ..system.workers import ENDED, check_workers, run_jobs
 from ..text.utf8 import Text
+from ..text.windows import NO_ID
 
 _SMALL = 1 << 24  # ids for which an array is small enough, whatever the gaps
 

@@ -11,8 +11,9 @@ from ..counting.gathering import Gathering, gather_inputs
 from ..encoding.new_encoder import new_encoder
 from ..encoding.special_choice import pack_special_tokens
 from ..model.model import Model
-from ..sources import NO_ID, Input, Tally
+from ..sources import Input, Tally
 from ..text.chunks import CutRules
+from ..text.windows import NO_ID
 
 
 def gather_source(

@@ -24,8 +24,9 @@ import numpy as np
 import nbbpe
 from nbbpe.idfiles import kept_parts
 from nbbpe.idfiles.manifest import NAME, EncodingJob
-from nbbpe.sources import NO_ID, Tally, compressed, find_inputs
+from nbbpe.sources import Tally, compressed, find_inputs
 from nbbpe.text.chunks import CutRules
+from nbbpe.text.windows import NO_ID
 
 compressed._MOST_XZ_MEMORY = 16 << 20  # what a header asks for counts as allocated, though no text may come to fill it
 SEEDS = Path(__file__).parent / "seeds"
