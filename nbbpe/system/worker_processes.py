@@ -1,4 +1,4 @@
-"""Jobs in processes, or in one process beside this one."""
+"""Jobs in processes, or in this one and in processes beside it."""
 
 from __future__ import annotations
 
@@ -46,8 +46,7 @@ class WorkerError(RuntimeError):
 
 def run_in_processes(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Results:
     """See run_jobs."""
-    with _processes(make_job, n_workers, False) as (workers, lacking):
-        _warn_of_fewer(workers, n_workers, lacking)
+    with _processes(make_job, n_workers, False) as workers:
         dispatcher = _Dispatcher(workers, tasks)
         if not workers:
             yield from run_here(make_job, tasks)
@@ -83,8 +82,7 @@ def run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Seque
             else:
                 own.take_over(result)
 
-    with _processes(make_job, n_workers, True) as (workers, lacking):
-        _warn_of_fewer(workers, n_workers, lacking)
+    with _processes(make_job, n_workers, True) as workers:
         dispatcher = _Dispatcher(workers, tasks)
         thread = threading.Thread(target=serve, daemon=True)
         try:
@@ -108,17 +106,13 @@ def run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Seque
 
 
 @contextmanager
-def _processes(
-    make_job: Callable[[], Any], n_workers: int, hand_over: bool
-) -> Iterator[tuple[dict[Connection, Any], str | None]]:
+def _processes(make_job: Callable[[], Any], n_workers: int, hand_over: bool) -> Iterator[dict[Connection, Any]]:
     """Worker processes by the connections to them; all are killed at the end. For `hand_over` see `_work`.
 
-    They are fewer, or none, where the system has no more, as by a limit of processes or of memory; beside them is what it
-    says of that, else None.
+    They are fewer, or none, with a warning, where the system has no more, as by a limit of processes or of memory.
     """
     context: Any = multiprocessing.get_context("fork" if _FORKS else "spawn")
     workers: dict[Connection, Any] = {}
-    lacking = None
     try:
         for number in range(n_workers):
             pipe: tuple[Any, ...] = ()
@@ -141,9 +135,10 @@ def _processes(
                     raise OSError(error.errno, _NO_MORE.format(what, error.strerror)) from None
                 if error.errno not in (errno.EAGAIN, errno.ENOMEM):
                     raise
-                lacking = error.strerror
+                what = f"more than {len(workers)} of {n_workers} worker processes"
+                warn_user(f"{_NO_MORE.format(what, error.strerror)}; the work continues with these")
                 break
-        yield workers, lacking
+        yield workers
     finally:
         try:
             _end(workers)
@@ -175,12 +170,6 @@ def _end_server(thread: threading.Thread, stopping: threading.Event, workers: di
         for process in workers.values():
             process.kill()  # so that no message is waited for
         join(thread, time.monotonic() + _PATIENCE)
-
-
-def _warn_of_fewer(workers: dict[Connection, Any], n_workers: int, lacking: str | None) -> None:
-    if lacking is not None:
-        what = f"more than {len(workers)} of {n_workers} worker processes"
-        warn_user(f"{_NO_MORE.format(what, lacking)}; the work continues with these")
 
 
 class _Dispatcher:
