@@ -225,13 +225,10 @@ def as_usage() -> Iterator[None]:
 
 def print_figures(data: Any, lines: Sequence[str], as_json: bool) -> None:
     """Print a result, as lines for people or as JSON for scripts."""
-    print_lines([_NUMBERS.sub(_in_one_line, json.dumps(tables.as_data(data), indent=2))] if as_json else lines)
+    text = _NUMBERS.sub(_in_one_line, json.dumps(tables.as_data(data), indent=2)) if as_json else "\n".join(lines)
+    with name_in_errors("stdout"):
+        click.echo(text)
 
 
 def _in_one_line(numbers: re.Match[str]) -> str:
     return f"[{' '.join(numbers[1].split())}]"
-
-
-def print_lines(lines: Sequence[str]) -> None:
-    with name_in_errors("stdout"):
-        click.echo("\n".join(lines))

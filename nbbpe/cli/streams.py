@@ -136,14 +136,15 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
             for start in range(0, len(ids), _BLOCK):
                 yield np.asarray(ids[start : start + _BLOCK])
         return
+    read = _raw if form == "raw" else _numbers
     if source == STDIN:
-        yield from (_raw if form == "raw" else _numbers)(_stdin(), "stdin", tokenizer)
+        yield from read(_stdin(), "stdin", tokenizer)
         return
     with open(source, "rb") as file:
         if about and form == "raw":
             n_ids, rest = divmod(os.fstat(file.fileno()).st_size, tokenizer.dtype.itemsize)
             check_described(beside, about, n_ids + bool(rest), tokenizer.dtype)
-        yield from (_raw if form == "raw" else _numbers)(file, source, tokenizer)
+        yield from read(file, source, tokenizer)
 
 
 def _npy_array(path: str) -> NDArray[Any]:
