@@ -500,9 +500,11 @@ def test_plots_are_drawn(run, tmp_path):
     ranks = BYTE_RANKS | {b"th": 256, b"cat": 257}
     (tmp_path / "a.tiktoken").write_bytes(rank_lines(ranks))  # of which no list of merges makes all
     by_rank = ["inspect", tmp_path / "a.tiktoken", "--pattern", "gpt2", "--on", "text.txt"]
-    for arguments in ["inspect", "other"], ["inspect", "tok", "--on", "empty.txt"], by_rank:
+    for arguments in ["inspect", "other"], by_rank:
         assert run(*arguments, "--plot", tmp_path / "more.png").code == 0
-    assert sorted(os.listdir(tmp_path)) == ["a.tiktoken", "more.png", "plot.png", "plot.svg"]
+    assert run("inspect", "tok", "--on", "empty.txt", "--plot", tmp_path / "empty.svg").code == 0
+    assert "the text is empty" in (tmp_path / "empty.svg").read_text()  # in a comment: letters are drawn as curves
+    assert sorted(os.listdir(tmp_path)) == ["a.tiktoken", "empty.svg", "more.png", "plot.png", "plot.svg"]
     (tmp_path / "folder.png").mkdir()
     done = run("inspect", "nowhere", "--plot", tmp_path / "folder.png")  # told before anything is read
     assert_one_line_error(done, 2, "--plot", "folder.png' is a folder; give a file name to write")
