@@ -25,7 +25,7 @@ from nbbpe.idfiles import block_writer, division, part_encoder, publishing, toke
 from nbbpe.kernels.pieces import special_tokens
 from nbbpe.model import long_merges
 from nbbpe.patterns import pattern, regex_splitter, time_limit
-from nbbpe.sources import columns, compressed, frames, json_array, jsonl, line_chunks, parquet, read_ahead
+from nbbpe.sources import columns, compressed, compressible, frames, json_array, jsonl, line_chunks, parquet, read_ahead
 from nbbpe.system import kept_folder, part_joiner
 from nbbpe.text import chunks, text_rows, text_splitter, utf8, windows
 from nbbpe.training import first_pairs, merges
@@ -71,7 +71,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "executor_counting": [(executor_counting, "_LEAST_BYTES")],
     "forecast": [(forecast, "MIN_BYTES")],
     "forecast_place": [(forecast, "_PLACE_BYTES")],
-    "look": [(chunks, "_LOOK"), (compressed, "_LOOK")],
+    "look": [(chunks, "_LOOK"), (compressible, "_LOOK")],
     "near": [(chunks, "_NEAR")],
     "most_frame": [(frames, "MOST_FRAME")],
     "bzip2_look": [(frames, "_BZIP2_LOOK")],

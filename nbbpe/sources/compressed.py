@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO
 
-from .frames import BLOCK_HEADER, MAGIC, around_blocks, block, find_frames, is_skippable
-from .inputs import WHOLE, Extent, File, Input, Stream
+from .frames import BLOCK_HEADER, MAGIC, around_blocks, block, is_skippable
+from .inputs import WHOLE, Extent, File, Stream
 from .optional_packages import require
 from .read_ahead import read_ahead
 from .tally import Tally
 
-_COMPRESSED_FACTOR = 4  # text becomes about a quarter of its size
-
 _READ_AHEAD = 1 << 20  # bytes of a compressed file from which on a thread decompresses it in advance
-_LOOK = 1 << 17  # bytes of a frame's text that are searched for a place to cut
-_LOOKS = 16  # into frames for a place to cut, for each part: each opens the file
 _ROOM = 1 << 18  # bytes that are decompressed at a time
 _ZSTD_MAX_WINDOW = 1 << 31  # large dumps are made with --long=31, which readers must allow
 _MOST_XZ_MEMORY = _ZSTD_MAX_WINDOW  # 65 MB for `xz -9`; the format allows more than 4 GB
@@ -42,65 +38,6 @@ def open_stream(
         if compression and reads_ahead and file.path is not None and (file.size() or 0) >= _READ_AHEAD:
             stream = stack.enter_context(read_ahead(stream))
         yield stream
-
-
-class CompressibleFile(Input):
-    """A file of text that may be compressed: what all inputs of such files have in common (see Input)."""
-
-    def __init__(self, file: File, compression: str) -> None:
-        """`compression` is one of COMPRESSIONS, or empty."""
-        self.file: File = file
-        self.compression = compression
-
-    def n_text(self) -> int:
-        """See Input."""
-        return (self.size() or 0) * (_COMPRESSED_FACTOR if self.compression else 1)
-
-    def can_be_cut(self) -> bool:
-        """Whether it may be read in parts; a remote file is best read from its beginning to its end."""
-        return self.file.path is not None and bool(self.size())
-
-    def cut_between_frames(self, part_bytes: int, find: Callable[[bytes], int | None]) -> list[Extent]:
-        """Cut a compressed file into parts of about `part_bytes` bytes of text, near where frames begin.
-
-        `find` gets the text with which a frame begins, and says after how many bytes of it, at least 1, the file may be
-        cut; None for nowhere. The text of the frame before, which may be needed to tell of its first byte, is not read.
-        """
-        size = self.size() or 0
-        n_parts = round(self.n_text() / part_bytes) if self.can_be_cut() else 1
-        cuts = [(0, 0)]
-        if n_parts > 1:
-            least = 0  # of the next frame that is looked into
-            with self.file.open() as raw:
-                for start in find_frames(raw, self.compression):
-                    if start < least or start * n_parts < len(cuts) * size:
-                        continue
-                    if (skip := find(self._beginning(start))) is not None:
-                        cuts.append((start, skip))
-                    least = start + size // (n_parts * _LOOKS)
-        ends: list[tuple[int | None, int]] = [*cuts[1:], (None, 0)]
-        return [Extent(start, end, skip, end_skip) for (start, skip), (end, end_skip) in zip(cuts, ends, strict=True)]
-
-    def _beginning(self, start: int) -> bytes:
-        """The first bytes of the text of the frame at `start`, and none of the next one's, wherever that begins."""
-        buffer = memoryview(bytearray(_LOOK))
-        n = 0
-        alone = Extent(start, start + 1)
-        with open_stream(self.file, self.compression, Tally("raise"), alone, reads_ahead=False) as stream:
-            while n < len(buffer) and (got := stream.readinto(buffer[n:])):
-                n += got
-        return bytes(buffer[:n])
-
-    def check(self, on_error: str) -> None:
-        """See Input. Finds a missing package, and a file that is not compressed as its name says."""
-        self.file.check()
-        if not self.compression:
-            return
-        if module := _DECOMPRESSORS[self.compression].module:
-            require(module, self.file.name)
-        if self.size() is not None:
-            with open_stream(self.file, self.compression, Tally(on_error), reads_ahead=False) as stream:
-                stream.readinto(memoryview(bytearray(1)))
 
 
 class _FileStream:
@@ -343,3 +280,9 @@ _DECOMPRESSORS: dict[str, type[_Decompressed]] = {
     ".lzma": _Xz,
 }
 COMPRESSIONS = tuple(_DECOMPRESSORS)
+
+
+def require_module(compression: str, name: str) -> None:
+    """Raise ImportError if the module is missing that decompresses the file of this name."""
+    if module := _DECOMPRESSORS[compression].module:
+        require(module, name)

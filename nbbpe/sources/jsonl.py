@@ -16,7 +16,8 @@ from ..system.excerpt import first_few
 from ..text.chunks import find_near
 from ..text.utf8 import to_bytes
 from ..text.windows import NO_ID, SEPARATOR, Reader, RowWindows, Window, Windows
-from .compressed import CompressibleFile, open_stream
+from .compressed import open_stream
+from .compressible import CompressibleFile
 from .inputs import WHOLE, Extent, File, Part, Stream
 from .line_chunks import CHUNK_BYTES, LineChunks
 from .places import Line

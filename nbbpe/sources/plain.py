@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from ..text.chunks import cut_file, find_cut
 from ..text.windows import NO_ID, Reader, Window, Windows, concatenated
-from .compressed import CompressibleFile, open_stream
+from .compressed import open_stream
+from .compressible import CompressibleFile
 from .inputs import WHOLE, Extent, File, Part
 from .tally import Tally
 
