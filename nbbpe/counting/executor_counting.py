@@ -85,7 +85,8 @@ def count_on(
     total = sum(each.n_text() for each in inputs)
     part_bytes = min(max(total // _N_PARTS, _LEAST_BYTES), _MOST_BYTES)
     n_parts = max(-(-total // part_bytes), 1)
-    part_bytes = max(-(-total // (n_parts + n_parts % 2)), 1)  # of one file alike, and even, so that no worker waits long
+    # An even number of parts, which are of one size if they are of one file: so no worker waits long for another.
+    part_bytes = max(-(-total // (n_parts + n_parts % 2)), 1)
     cut_rules = CutRules(rules.pattern, rules.special_tokens)
     parts = [portable_part(part) for each in inputs for part in each.cut(part_bytes, cut_rules)]
     for done in run_on(executor, partial(count_part, rules=rules), list(enumerate(parts))):

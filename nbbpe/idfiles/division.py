@@ -15,9 +15,9 @@ from .kept_parts import KeptParts
 from .part_encoder import EncodesFiles
 
 MIN_BYTES_FOR_WORKERS = 8 << 20  # below it, starting processes costs more than it saves
-# Threads need as much for each so many files: opening small ones and the like is work of Python's, and two threads have
-# taken 1.3 times the time of one for files of 1 to 16 kB; from 32 kB on they were not slower.
-_MANY = 256
+# Threads need that much text for every so many files, which is 32 kB for each: opening a file is work of Python's, and two
+# threads have taken 1.3 times as long as one for files of 1 to 16 kB; from 32 kB on they were not slower.
+_FILES = 256
 _CHUNK_BYTES = 8 << 20  # of text: what a worker takes at a time
 
 
@@ -53,7 +53,7 @@ def divide(
     # processes: one gets no new part before the one that it has finished is noted, and if killed takes no other along.
     in_python = tokenizer._encoder.in_python or any(each.in_python for each in inputs)
     in_threads = not kept and not in_python and executor is None
-    if n_text < MIN_BYTES_FOR_WORKERS * (max(1, len(inputs) / _MANY) if in_threads else 1):
+    if n_text < MIN_BYTES_FOR_WORKERS * (max(1, len(inputs) / _FILES) if in_threads else 1):
         n_workers = 1
     if kept:
         part_bytes = kept.part_bytes or _kept_part_bytes(n_workers)

@@ -17,7 +17,7 @@ from ..system.paths import Path
 
 MAGIC = b"nbbpeEND"  # the first bytes of our files
 END_DTYPE: np.dtype[Any] = np.dtype("<i8")
-_AT_ONCE = 1 << 16  # ends in memory while files are concatenated; NumPy makes room for all of them first
+_AT_ONCE = 1 << 16  # ends that are in memory while files are concatenated: there may be as many as ids
 
 
 def ends_path(ids_path: Path) -> str:

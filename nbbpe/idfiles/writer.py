@@ -43,7 +43,7 @@ from .sidecar import check_replaceable, describe_ids, sidecar_path
 
 shutil: Any = imported_on_use("shutil")
 
-_EXECUTORS_WORKERS = 8  # how many an executor has is not known; so many would get four parts each, or more
+_EXECUTORS_WORKERS = 8  # for which sources are divided: how many workers an executor has is not known
 _NPY_HEADER = 128  # bytes that the header of a 1-D .npy file takes
 
 

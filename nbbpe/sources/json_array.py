@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 20
 _SPACE = " \t\n\r"
-_LONGEST_WORD = 16  # characters, or more: of -Infinity, and of an escape
+_LONGEST_WORD = 16  # characters, more than -Infinity has, or an escape in a string
 
 
 @dataclass(frozen=True, eq=False)

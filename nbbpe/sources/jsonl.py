@@ -82,7 +82,8 @@ def shared_by_threads(parts: Sequence[Part], n_text: int, n_threads: int) -> Seq
     They are other ones for a compressed file, of one frame or, for few threads, of several.
     """
     first = parts[0]
-    if not isinstance(first, JsonPart) or not first.compression or first.file.path is None:  # which tells no line numbers
+    # A remote file stays one part: messages name lines, and to count those before a chunk, the file is read once more.
+    if not isinstance(first, JsonPart) or not first.compression or first.file.path is None:
         return parts
     n_chunks = _MOST_ESTIMATE * n_text // CHUNK_BYTES + 1
     if not 1 < n_threads <= n_chunks or (len(parts) > 1 and (n_threads > _FEW_THREADS or first.compression in _SLOW)):

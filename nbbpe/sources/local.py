@@ -47,8 +47,9 @@ class FileState(NamedTuple):
 
 
 def state_of(path: Path | int) -> FileState | None:
-    """The state of a file, by its path or its number where it is open; None for what is not a regular file."""
-    found = os.fstat(path) if isinstance(path, int) else os.stat(path)  # os.stat's error has a number as its name
+    """The state of a file, by its path or its open descriptor; None for what is not a regular file."""
+    # os.stat takes descriptors, too, but its error has the number in the place of a name.
+    found = os.fstat(path) if isinstance(path, int) else os.stat(path)
     if not stat.S_ISREG(found.st_mode):
         return None
     return FileState(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

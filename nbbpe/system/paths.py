@@ -15,7 +15,7 @@ from .wrong_argument import WrongArgument
 Path = str | os.PathLike[str]
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://\S.*", re.DOTALL)
 
-# How names begin that are of no file where another was meant, and what to do.
+# How names begin that the system takes as they are, where the user meant another one; and what to do.
 _NOT_MEANT = {
     r"~[^/]*/|~$": "`~` is not expanded in names of files: write the home folder out, as os.path.expanduser does",
     r"[A-Za-z][A-Za-z0-9+.-]+:/[^/]": "if this is a URL, give it as a str: pathlib makes one slash of two",
@@ -125,7 +125,7 @@ def _check_no_pipe(path: Path, why: str) -> None:
 
 
 def file_size(path: Path | int) -> int | None:
-    """The size of a regular file in bytes, by its path or its number where it is open; None for a pipe or the like."""
+    """The size of a regular file in bytes, by its path or its open descriptor; None for a pipe or the like."""
     status = os.stat(path)
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 

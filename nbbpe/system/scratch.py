@@ -1,8 +1,8 @@
 """Scratch folders for unfinished files. They are always removed, by a later run if the own one was killed.
 
 Each holds a file that its process keeps locked. The system drops the lock when the process and all that it has forked
-have ended, however that was, so a folder whose lock can be had is nobody's. Numbers of processes would not do: they are
-used again. Folders are looked at only by the host that made them (its digest is in their names), as not every network
+have ended, however that was, so a folder whose lock can be had is nobody's. The ids of processes would not do: the system
+uses them again. Folders are looked at only by the host that made them (its digest is in their names), as not every network
 disk passes locks on to others. Where files cannot be locked, as on Windows, leftovers stay.
 """
 
