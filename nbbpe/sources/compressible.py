@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from .compressed import open_stream, require_module
 from .frames import find_frames
-from .inputs import Extent, File, Input
+from .inputs import Extent, File, Input, Part
 from .tally import Tally
 
 _COMPRESSED_FACTOR = 4  # text becomes about a quarter of its size
 _LOOK = 1 << 17  # bytes of a frame's text that are searched for a place to cut
 _LOOKS = 16  # into frames for a place to cut, for each part: each opens the file
+
+
+@dataclass(frozen=True, eq=False)
+class FilePart(Part):
+    """A part of a file that may be compressed; see Part."""
+
+    file: File
+    compression: str
+    extent: Extent
+
+    def span(self) -> tuple[int, int | None]:
+        """See Part."""
+        return self.extent[:2]
 
 
 class CompressibleFile(Input):

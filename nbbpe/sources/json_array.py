@@ -41,7 +41,7 @@ class JsonFilePart(Part):
         with open_stream(self.file, self.compression, tally) as stream:
             has_lines, n_before, blocks = _look_into(_blocks(stream))
             if has_lines:
-                lines = JsonPart(self.file, self.compression, self.field, WHOLE)
+                lines = JsonPart(self.file, self.compression, WHOLE, self.field)
                 yield Records(lines, TextStream(blocks), specials, separator, tally, n_before)
             else:
                 yield DocumentReader(self._documents(blocks, tally), specials, separator)

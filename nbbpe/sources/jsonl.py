@@ -17,7 +17,7 @@ from ..text.chunks import find_near
 from ..text.utf8 import to_bytes
 from ..text.windows import NO_ID, SEPARATOR, Reader, RowWindows, Window, Windows
 from .compressed import open_stream
-from .compressible import CompressibleFile
+from .compressible import CompressibleFile, FilePart
 from .inputs import WHOLE, Extent, File, Part, Stream
 from .line_chunks import CHUNK_BYTES, LineChunks
 from .places import Line
@@ -37,17 +37,10 @@ _KINDS = {dict: "an object", list: "an array", str: "a string", float: "a number
 
 
 @dataclass(frozen=True, eq=False)
-class JsonPart(Part):
+class JsonPart(FilePart):
     """Lines of a file, with their newlines; see Part."""
 
-    file: File
-    compression: str
     field: str
-    extent: Extent
-
-    def span(self) -> tuple[int, int | None]:
-        """See Part."""
-        return self.extent[:2]
 
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
@@ -221,7 +214,7 @@ class JsonLines(CompressibleFile):
 
     def _whole(self) -> Part:
         """The complete file as one part."""
-        return JsonPart(self.file, self.compression, self._field, WHOLE)
+        return JsonPart(self.file, self.compression, WHOLE, self._field)
 
     def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
         """See Input. Cut after newlines."""
@@ -230,7 +223,7 @@ class JsonLines(CompressibleFile):
             extents = self.cut_between_frames(part_bytes, _after_newline)
         elif self.can_be_cut():
             extents = self._cut_after_newlines(part_bytes)
-        return [JsonPart(self.file, self.compression, self._field, extent) for extent in extents]
+        return [JsonPart(self.file, self.compression, extent, self._field) for extent in extents]
 
     def _cut_after_newlines(self, part_bytes: int) -> list[Extent]:
         size = self.size() or 0

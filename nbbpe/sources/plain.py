@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from ..text.chunks import cut_file, find_cut
 from ..text.windows import NO_ID, Reader, Window, Windows, concatenated
 from .compressed import open_stream
-from .compressible import CompressibleFile
-from .inputs import WHOLE, Extent, File, Part
+from .compressible import CompressibleFile, FilePart
+from .inputs import WHOLE, Extent, Part
 from .tally import Tally
 
 if TYPE_CHECKING:
@@ -21,18 +21,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class TextPart(Part):
+class TextPart(FilePart):
     """A part of a file of plain text; see Part."""
 
-    file: File
-    compression: str
-    extent: Extent
     is_last: bool
     has_records = False
-
-    def span(self) -> tuple[int, int | None]:
-        """See Part."""
-        return self.extent[:2]
 
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
