@@ -277,7 +277,7 @@ def test_another_tokenizer_option_or_version_is_refused(small, sources, tmp_path
 def test_a_job_of_which_nothing_is_finished_gives_way(small, sources, tmp_path, monkeypatch):
     out = tmp_path / "out"
     with monkeypatch.context() as patched:
-        patched.setattr(kept_parts.KeptParts, "_end", lambda self: None)  # as after a kill
+        patched.setattr(kept_parts.KeptFolder, "done", lambda self: None)  # as after a kill
         patched.setattr(writer, "run_jobs", lambda *args, **options: (_ for _ in ()).throw(Stop))
         with pytest.raises(Stop):
             encode(small, sources["txt"], out)

@@ -51,7 +51,8 @@ def kept_parts(output_path: Path, job: EncodingJob, unlocks: bool = False) -> It
         try:
             yield parts
         finally:
-            parts._end()
+            if not parts.finished:
+                folder.done()
 
 
 class KeptParts:
@@ -110,10 +111,6 @@ class KeptParts:
     def done(self) -> None:
         """Say that the output has its name: nothing is kept any more."""
         self._folder.done()
-
-    def _end(self) -> None:
-        if not self.finished:
-            self._folder.done()
 
 
 def _take_up(folder: str, header: int, dtype: np.dtype[Any], finished: dict[int, Finished], n_parts: int) -> int:
