@@ -200,5 +200,4 @@ def count(
         counted = count_tokens_of_each(counter, [[path] for path in paths], field, on_error, allowed)
     rows = [(source, *figures) for source, figures in zip(inputs, counted, strict=True)]
     figures = [{"input": name, "n_tokens": n_tokens, "n_bytes": n_bytes} for name, n_tokens, n_bytes in rows]
-    lines = tables.count_lines([(shown_path(name), n_tokens, n_bytes) for name, n_tokens, n_bytes in rows])
-    print_figures(figures, lines, as_json)
+    print_figures(figures, tables.count_lines(rows), as_json)

@@ -62,11 +62,10 @@ def vocabulary_lines(name: str, figures: VocabularyFigures) -> list[str]:
     for length, count in figures.length_counts.items():
         rows.append((f"{length:,}", f"{count:,}", percent(count, n_tokens), "█" * round(_BAR * count / most)))
     lines += indented(table(rows, left=[3]))
-    rows3 = [
-        ("bytes", "id", "token"),
-        *((f"{len(t.token):,}", f"{t.token_id:,}", shown_token(t.token, 55)) for t in figures.longest),
-    ]
-    return [*lines, "", "longest tokens", *indented(table(rows3, left=[2]))] if figures.longest else lines
+    if figures.longest:
+        longest = [(f"{len(each.token):,}", f"{each.token_id:,}", shown_token(each.token, 55)) for each in figures.longest]
+        lines += ["", "longest tokens", *indented(table([("bytes", "id", "token"), *longest], left=[2]))]
+    return lines
 
 
 def text_lines(name: str, figures: TextFigures, n_unused: int) -> list[str]:
@@ -103,7 +102,8 @@ def count_lines(rows: Sequence[tuple[str, int, int]]) -> list[str]:
     if len(rows) > 1:
         rows = [*rows, ("total", sum(row[1] for row in rows), sum(row[2] for row in rows))]
     cells = [
-        (f"{tokens:,}", f"{n_bytes:,}", ratio(n_bytes / tokens if tokens else None), name) for name, tokens, n_bytes in rows
+        (f"{tokens:,}", f"{n_bytes:,}", ratio(n_bytes / tokens if tokens else None), shown_path(name))
+        for name, tokens, n_bytes in rows
     ]
     return table([("tokens", "bytes", "bytes/token", "text"), *cells], left=[3])
 
