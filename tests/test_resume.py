@@ -20,7 +20,7 @@ from effort import mostly_slow
 
 import nbbpe
 from nbbpe import cli
-from nbbpe.idfiles import division, kept_parts, manifest, writer
+from nbbpe.idfiles import division, joined_parts, kept_parts, manifest, writer
 from nbbpe.sources import sampled_digest
 
 SPECIAL = texts.SPECIAL
@@ -372,7 +372,7 @@ def waiting(monkeypatch, stopped):
 
     def run(*args, **options) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(writer._Joined, "join", lambda self, finished: None)
+            patched.setattr(joined_parts.JoinedParts, "join", lambda self, finished: None)
             stopped(*args, **options)
 
     return run
@@ -438,8 +438,8 @@ def test_killed_at_any_step_of_joining_at_most_that_part_is_redone(small, source
                 return call
 
             for name in "append_ends", "_append":
-                patched.setattr(writer, name, counted(getattr(writer, name)))
-            patched.setattr(writer.os, "remove", counted(os.remove))
+                patched.setattr(joined_parts, name, counted(getattr(joined_parts, name)))
+            patched.setattr(joined_parts.os, "remove", counted(os.remove))
             with pytest.raises(Stop):
                 encode(small, sources["jsonl"], out)
         done = len(encoded_parts)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import io
 import os
-import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from functools import partial
 from typing import Any
 from unicodedata import unidata_version
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..encoding.special_choice import Choice, find_separator
 from ..model.provenance import describe_pattern
@@ -22,7 +20,6 @@ from ..sources.arrow_data import ArrowData
 from ..system.atomic_files import name_in_errors
 from ..system.excerpt import shown
 from ..system.executors import check_executor
-from ..system.lazy import imported_on_use
 from ..system.links import target_of
 from ..system.part_joiner import Joiner
 from ..system.paths import Path, absolute, check_not_read, checked_name
@@ -33,15 +30,14 @@ from ..text.utf8 import Text
 from .block_writer import OutputFile
 from .checksum import Checksum, checksum, checksum_of_parts, moved_to_front
 from .division import divide
-from .document_ends import append_ends, count_ends, ends_path
+from .document_ends import count_ends, ends_path
 from .executor_encoding import encode_on
+from .joined_parts import JoinedParts
 from .kept_parts import KeptParts, kept_parts, remove_parts
 from .manifest import EncodingJob, Finished, describe_sources
 from .part_encoder import EncodesFiles, PartEncoder
 from .publishing import publish, publishing
 from .sidecar import check_replaceable, describe_ids, sidecar_path
-
-shutil: Any = imported_on_use("shutil")
 
 _EXECUTORS_WORKERS = 8  # for which sources are divided: how many workers an executor has is not known
 _NPY_HEADER = 128  # bytes that the header of a 1-D .npy file takes
@@ -226,7 +222,7 @@ def _encode_parts(
         if division.in_threads or (division.n_workers == 1 and not kept and executor is None):
             file = opened.enter_context(OutputFile(os.path.join(folder, "0"), output_path, bytes(header)))
             joiner = Joiner(file, min(2 * division.n_workers, len(parts)), stopping)
-        joined = _Joined(folder, first_file, joiner is None, kept.n_joined if kept else 0, finished)
+        joined = JoinedParts(folder, first_file, joiner is None, kept.n_joined if kept else 0, finished)
         with name_in_errors(output_path):
             joined.join(finished)
         if executor is None:
@@ -252,54 +248,6 @@ def _encode_parts(
     in_order = [finished[number] for number in range(len(parts))]
     warn_of_skipped(part.skipped for part in in_order)
     return joined.n_ids, checksum_of_parts(part.checksum for part in in_order)
-
-
-class _Joined:
-    """The file "0" of a folder, in which finished parts are joined in order, and their ends of documents beside it.
-
-    ends : by the numbers of parts that are not joined, ends of documents that are in no file
-    """
-
-    def __init__(self, folder: str, first_file: int, copies: bool, n_parts: int, finished: Mapping[int, Finished]) -> None:
-        """Part i is in file `first_file` + i; `n_parts` are joined already; without `copies`, ids are joined elsewhere."""
-        self._folder = folder
-        self._first_file = first_file
-        self._copies = copies
-        self._n_parts = n_parts
-        self.n_ids = sum(finished[number].n_ids for number in range(n_parts))
-        self.ends: dict[int, NDArray[np.int64]] = {}
-
-    def join(self, finished: Mapping[int, Finished]) -> None:
-        """Join the parts whose turn has come."""
-        whole = os.path.join(self._folder, "0")
-        while self._n_parts in finished:
-            part = os.path.join(self._folder, str(self._first_file + self._n_parts))
-            if (ends := self.ends.pop(self._n_parts, None)) is not None:
-                append_ends(ends_path(whole), ends, self.n_ids)
-            elif part != whole:
-                has_ends = finished[self._n_parts].n_ends > 0 and os.path.exists(ends_path(part))
-                if has_ends:
-                    append_ends(ends_path(whole), ends_path(part), self.n_ids)
-                if self._copies:
-                    _append(whole, part)
-                    os.remove(part)  # before its ends: a part without its file is joined, see kept_parts
-                if has_ends:
-                    os.remove(ends_path(part))
-            self.n_ids += finished[self._n_parts].n_ids
-            self._n_parts += 1
-
-
-def _append(whole: str, part: str) -> None:
-    """Copy the bytes of one file to the end of another; within the kernel, where the system and the disk can."""
-    with open(part, "rb", buffering=0) as file:
-        if sys.platform == "linux":
-            # Not every file system can: what is left is copied below, which also says why where it cannot be written.
-            with suppress(OSError), open(whole, "r+b", buffering=0) as out:
-                out.seek(0, os.SEEK_END)
-                while os.sendfile(out.fileno(), file.fileno(), None, 1 << 30):
-                    pass
-        with open(whole, "ab") as rest:
-            shutil.copyfileobj(file, rest, 1 << 20)
 
 
 def _move_to_front(path: str, header: int, n_ids: int, n_bytes: int) -> None:

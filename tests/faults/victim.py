@@ -17,7 +17,7 @@ from typing import Any
 import nbbpe
 from nbbpe.counting import count_tables, counters, gathering, parallel_counting, sorted_runs, word_table
 from nbbpe.formats import folder as saved_folder
-from nbbpe.idfiles import division, kept_parts, publishing, writer
+from nbbpe.idfiles import division, joined_parts, kept_parts, publishing
 from nbbpe.system import atomic_files
 from nbbpe.training import merges
 
@@ -127,7 +127,7 @@ def steps(plan: dict[str, Any]) -> None:
         "merges": [(merges.merge_loop, "merge_batch")],
         "saving": [(saved_folder, "put"), (os, "replace"), (os, "fsync")],
         "noting": [(kept_parts.KeptParts, "add")],
-        "joining": [(writer, "_append"), (writer, "append_ends"), (writer.os, "remove")],
+        "joining": [(joined_parts, "_append"), (joined_parts, "append_ends"), (joined_parts.os, "remove")],
         "handing over": [(kept_parts.os, "link")],
         "publishing": [(publishing, "put"), (publishing, "_put_aside"), (publishing, "write_sidecar")],
         "encoding": [],

@@ -1,0 +1,66 @@
+"""Encoded parts joined in order: their ids in one file, and the ends of their documents beside it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..system.lazy import imported_on_use
+from .document_ends import append_ends, ends_path
+from .manifest import Finished
+
+shutil: Any = imported_on_use("shutil")
+
+
+class JoinedParts:
+    """The file "0" of a folder, in which finished parts are joined in order, and their ends of documents beside it.
+
+    ends : by the numbers of parts that are not joined, ends of documents that are in no file
+    """
+
+    def __init__(self, folder: str, first_file: int, copies: bool, n_parts: int, finished: Mapping[int, Finished]) -> None:
+        """Part i is in file `first_file` + i; `n_parts` are joined already; without `copies`, a Joiner joins the ids."""
+        self._folder = folder
+        self._first_file = first_file
+        self._copies = copies
+        self._n_parts = n_parts
+        self.n_ids = sum(finished[number].n_ids for number in range(n_parts))
+        self.ends: dict[int, NDArray[np.int64]] = {}
+
+    def join(self, finished: Mapping[int, Finished]) -> None:
+        """Join the parts whose turn has come."""
+        whole = os.path.join(self._folder, "0")
+        while self._n_parts in finished:
+            part = os.path.join(self._folder, str(self._first_file + self._n_parts))
+            if (ends := self.ends.pop(self._n_parts, None)) is not None:
+                append_ends(ends_path(whole), ends, self.n_ids)
+            elif part != whole:
+                has_ends = finished[self._n_parts].n_ends > 0 and os.path.exists(ends_path(part))
+                if has_ends:
+                    append_ends(ends_path(whole), ends_path(part), self.n_ids)
+                if self._copies:
+                    _append(whole, part)
+                    os.remove(part)  # before its ends: a part without its file is joined, see kept_parts
+                if has_ends:
+                    os.remove(ends_path(part))
+            self.n_ids += finished[self._n_parts].n_ids
+            self._n_parts += 1
+
+
+def _append(whole: str, part: str) -> None:
+    """Copy the bytes of one file to the end of another; within the kernel, where the system and the disk can."""
+    with open(part, "rb", buffering=0) as file:
+        if sys.platform == "linux":
+            # Not every file system can: what is left is copied below, which also says why where it cannot be written.
+            with suppress(OSError), open(whole, "r+b", buffering=0) as out:
+                out.seek(0, os.SEEK_END)
+                while os.sendfile(out.fileno(), file.fileno(), None, 1 << 30):
+                    pass
+        with open(whole, "ab") as rest:
+            shutil.copyfileobj(file, rest, 1 << 20)
