@@ -372,7 +372,7 @@ def waiting(monkeypatch, stopped):
 
     def run(*args, **options) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(joined_parts.JoinedParts, "join", lambda self, finished: None)
+            patched.setattr(joined_parts.JoinedParts, "join", lambda self: None)
             stopped(*args, **options)
 
     return run

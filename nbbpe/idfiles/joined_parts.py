@@ -21,7 +21,8 @@ shutil: Any = imported_on_use("shutil")
 class JoinedParts:
     """The file "0" of a folder, in which finished parts are joined in order, and their ends of documents beside it.
 
-    ends : by the numbers of parts that are not joined, ends of documents that are in no file
+    finished : the parts that are finished, by number; more come to it
+    ends     : by the numbers of parts that are not joined, ends of documents that are in no file
     """
 
     def __init__(self, folder: str, first_file: int, copies: bool, n_parts: int, finished: Mapping[int, Finished]) -> None:
@@ -30,18 +31,19 @@ class JoinedParts:
         self._first_file = first_file
         self._copies = copies
         self._n_parts = n_parts
+        self._finished = finished
         self.n_ids = sum(finished[number].n_ids for number in range(n_parts))
         self.ends: dict[int, NDArray[np.int64]] = {}
 
-    def join(self, finished: Mapping[int, Finished]) -> None:
+    def join(self) -> None:
         """Join the parts whose turn has come."""
         whole = os.path.join(self._folder, "0")
-        while self._n_parts in finished:
+        while self._n_parts in self._finished:
             part = os.path.join(self._folder, str(self._first_file + self._n_parts))
             if (ends := self.ends.pop(self._n_parts, None)) is not None:
                 append_ends(ends_path(whole), ends, self.n_ids)
             elif part != whole:
-                has_ends = finished[self._n_parts].n_ends > 0 and os.path.exists(ends_path(part))
+                has_ends = self._finished[self._n_parts].n_ends > 0 and os.path.exists(ends_path(part))
                 if has_ends:
                     append_ends(ends_path(whole), ends_path(part), self.n_ids)
                 if self._copies:
@@ -49,7 +51,7 @@ class JoinedParts:
                     os.remove(part)  # before its ends: a part without its file is joined, see kept_parts
                 if has_ends:
                     os.remove(ends_path(part))
-            self.n_ids += finished[self._n_parts].n_ids
+            self.n_ids += self._finished[self._n_parts].n_ids
             self._n_parts += 1
 
 

@@ -224,7 +224,7 @@ def _encode_parts(
             joiner = Joiner(file, min(2 * division.n_workers, len(parts)), stopping)
         joined = JoinedParts(folder, first_file, joiner is None, kept.n_joined if kept else 0, finished)
         with name_in_errors(output_path):
-            joined.join(finished)
+            joined.join()
         if executor is None:
             make_job = partial(encoder._replace, joiner=joiner)
             results = run_jobs(make_job, tasks, division.n_workers, division.in_threads, stopping=stopping)
@@ -242,7 +242,7 @@ def _encode_parts(
                 with name_in_errors(output_path):
                     if kept:
                         kept.add(number, result)
-                    joined.join(finished)
+                    joined.join()
         if joiner:
             joiner.close()
     in_order = [finished[number] for number in range(len(parts))]
