@@ -13,16 +13,14 @@ from .waiting import next_item
 
 futures: Any = imported_on_use("concurrent.futures")
 
+_MUST_BE = "executor must be a concurrent.futures.Executor, such as Dask's client.get_executor(), not "
 MOST_WAITING = 256  # tasks that are handed out and not done: the results of some may wait in memory
 
 
 def check_executor(executor: Any) -> Any:
     """An executor as given, None for none. Raises TypeError for what has no `submit`."""
     if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise TypeError(
-            f"executor must be a concurrent.futures.Executor, such as Dask's client.get_executor(), not "
-            f"{type(executor).__name__}"
-        )
+        raise TypeError(_MUST_BE + type(executor).__name__)
     return executor
 
 
@@ -65,8 +63,6 @@ def _cancel(waiting: set[Any]) -> None:
 def _submitted(executor: Any, function: Callable[[Any], Any], task: Any) -> Any:
     future = executor.submit(function, task)
     if not isinstance(future, futures.Future):
-        raise TypeError(
-            f"executor must be a concurrent.futures.Executor, such as Dask's client.get_executor(), not "
-            f"{type(executor).__name__}, whose submit returns {type(future).__module__}.{type(future).__name__}"
-        )
+        returned = f"{type(future).__module__}.{type(future).__name__}"
+        raise TypeError(f"{_MUST_BE}{type(executor).__name__}, whose submit returns {returned}")
     return future
