@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -16,7 +16,7 @@ from ..model.model import Model
 from ..model.provenance import describe_pattern
 from ..system.links import target_of
 from ..system.paths import Path
-from .checksum import Checksum
+from .checksum import Checksum, checksum_of_parts
 from .document_ends import ends_path, is_file_or_nothing, is_ours
 
 _FORMAT = "nbbpe ids"
@@ -184,28 +184,26 @@ def check_described(ids_path: Path, about: dict[str, Any], n_ids: int, dtype: np
         )
 
 
-def _is_short(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= _LONGEST
+def check_checksum(ids_path: Path, said: str | None, parts: Iterable[Checksum]) -> None:
+    """Raise ValueError unless the ids of a file have the checksum that its sidecar says, None for none.
 
-
-def known_checksum(ids_path: Path, said: str | None) -> str:
-    """The checksum in the sidecar of a file of ids. Raises ValueError where there is none."""
+    parts : the checksums of the ids, part by part; not asked for where there is none to compare with
+    """
+    path, name = os.fspath(ids_path), os.path.basename(sidecar_path(ids_path))
     if said is None:
-        path, name = os.fspath(ids_path), os.path.basename(sidecar_path(ids_path))
         raise ValueError(
             f"{path} has no checksum to check its ids by: {name} is missing, or of an older nbbpe; encode the text again"
         )
-    return said
-
-
-def check_checksum(ids_path: Path, said: str, found: Checksum) -> None:
-    """Raise ValueError unless the ids of a file have the checksum of its sidecar."""
+    found = checksum_of_parts(parts)
     if said != str(found):
-        path, name = os.fspath(ids_path), os.path.basename(sidecar_path(ids_path))
         raise ValueError(
             f"{path} does not hold the ids that were written: their checksum is {found}, and {name} says {said}: the file "
             "was damaged or changed; encode the text again"
         )
+
+
+def _is_short(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _LONGEST
 
 
 def _is_checksum(value: object) -> bool:

@@ -12,10 +12,10 @@ from numpy.typing import DTypeLike, NDArray
 from ..system.excerpt import shown
 from ..system.integers import check_integer
 from ..system.paths import Path, absolute
-from .checksum import checksum, checksum_of_parts
+from .checksum import checksum
 from .document_ends import checked_ends
 from .opening import check_tokenizer, id_dtype, open_ids
-from .sidecar import Described, check_checksum, known_checksum
+from .sidecar import Described, check_checksum
 
 _IDS_AT_ONCE = 1 << 22  # looked through for separators, or checked, in one step
 _DOCUMENTS_AT_ONCE = 1 << 12  # whose places are Python's integers, of 40 bytes each
@@ -145,10 +145,9 @@ class TokenFile:
 
         >>> data.verify()
         """
-        said = known_checksum(self.path, self._checksum)
         ids = np.asarray(self.ids)
         parts = (ids[first : first + _IDS_AT_ONCE] for first in range(0, self._n_ids, _IDS_AT_ONCE))
-        check_checksum(self.path, said, checksum_of_parts(map(checksum, parts)))
+        check_checksum(self.path, self._checksum, map(checksum, parts))
 
     # Documents
 
