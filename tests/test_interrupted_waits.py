@@ -170,7 +170,7 @@ def test_ctrl_c_wherever_it_comes_locks_no_future():
     for end in interrupted(lambda: sorted(run_on(executor, abs, tasks)), files):
         assert isinstance(end.error, KeyboardInterrupt), end
         assert executor.submit(abs, -1).result(timeout=3) == 1, end.where
-    assert sorted(run_on(executor, abs, tasks)) == tasks
+    assert sorted(run_on(executor, abs, tasks)) == list(enumerate(tasks))
     executor.tasks.put(None)
     executor.thread.join(3)
     assert not executor.thread.is_alive()

@@ -53,21 +53,18 @@ def _narrowed(numbers: NDArray[np.int64]) -> NDArray[Any]:
 class CountedPart(NamedTuple):
     """What a task returns.
 
-    number  : of the part
     words   : with their counts
     n_read  : bytes that were read
     skipped : malformed records
     """
 
-    number: int
     words: SentWords
     n_read: int
     skipped: Skipped
 
 
-def count_part(task: tuple[int, Part], rules: WordRules) -> CountedPart:
+def count_part(part: Part, rules: WordRules) -> CountedPart:
     """Count the words of a part. The result is the same however often this is called, and on any machine."""
-    number, part = task
     counter = make_counter(rules)
     n_read, skipped = 0, Skipped(0, [])
     for result in counter.run(part):
@@ -75,13 +72,13 @@ def count_part(task: tuple[int, Part], rules: WordRules) -> CountedPart:
             skipped = result
         else:
             n_read += result
-    return CountedPart(number, SentWords.of(counter.finish()), n_read, skipped)
+    return CountedPart(SentWords.of(counter.finish()), n_read, skipped)
 
 
 def count_on(
     executor: Any, inputs: Sequence[Input], rules: WordRules, report: Callable[[int], None]
-) -> Iterator[CountedPart]:
-    """Count the words of files on an executor; yields the parts as they are done, in any order."""
+) -> Iterator[tuple[int, CountedPart]]:
+    """Count the words of files on an executor; yields the parts with their numbers, as they are done, in any order."""
     total = sum(each.n_text() for each in inputs)
     part_bytes = min(max(total // _N_PARTS, _LEAST_BYTES), _MOST_BYTES)
     n_parts = max(-(-total // part_bytes), 1)
@@ -89,6 +86,6 @@ def count_on(
     part_bytes = max(-(-total // (n_parts + n_parts % 2)), 1)
     cut_rules = CutRules(rules.pattern, rules.special_tokens)
     parts = [portable_part(part) for each in inputs for part in each.cut(part_bytes, cut_rules)]
-    for done in run_on(executor, partial(count_part, rules=rules), list(enumerate(parts))):
+    for number, done in run_on(executor, partial(count_part, rules=rules), parts):
         report(done.n_read)
-        yield done
+        yield number, done

@@ -278,9 +278,9 @@ def gather_inputs(
     """
     if executor is not None:
         of_parts = {}
-        for part in count_on(executor, inputs, rules, report):
+        for number, part in count_on(executor, inputs, rules, report):
             gathering.add(part.words.words(), factor)
-            of_parts[part.number] = part.skipped
+            of_parts[number] = part.skipped
         gathering.skipped += [of_parts[number] for number in sorted(of_parts)]
         return
     limit = gathering.limit

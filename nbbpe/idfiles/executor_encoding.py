@@ -24,19 +24,16 @@ Task = tuple[int, Part]  # the number of its file, and the part
 class EncodedPart(NamedTuple):
     """What a task returns.
 
-    position : of the task
     files    : the content of each file of the part, by name
     finished : what the part came to
     """
 
-    position: int
     files: dict[str, bytes]
     finished: Finished
 
 
-def encode_part(numbered: tuple[int, Task], encoder: PartEncoder) -> EncodedPart:
+def encode_part(task: Task, encoder: PartEncoder) -> EncodedPart:
     """Encode a part into files of a temporary folder, and return them. The same however often it is called."""
-    position, task = numbered
     with tempfile.TemporaryDirectory() as folder:
         # An error of writing here is about this folder, not about the disk of the output.
         here = encoder._replace(folder=folder, output_path=tempfile.gettempdir())
@@ -45,16 +42,16 @@ def encode_part(numbered: tuple[int, Task], encoder: PartEncoder) -> EncodedPart
         for name in os.listdir(folder):
             with open(os.path.join(folder, name), "rb") as file:
                 files[name] = file.read()
-    return EncodedPart(position, files, finished)
+    return EncodedPart(files, finished)
 
 
 def encode_on(executor: Any, encoder: PartEncoder, tasks: Sequence[Task]) -> Results:
     """As `run_jobs` with such encoders; the executor's workers need not reach their folder."""
-    sent = [(position, (number, portable_part(part))) for position, (number, part) in enumerate(tasks)]
-    for done in run_on(executor, partial(encode_part, encoder=encoder), sent):
+    sent = [(number, portable_part(part)) for number, part in tasks]
+    for position, done in run_on(executor, partial(encode_part, encoder=encoder), sent):
         with name_in_errors(encoder.output_path):
             for name, content in done.files.items():
                 with open(os.path.join(encoder.folder, name), "wb") as file:
                     file.write(content)
-        yield done.position, done.finished.n_read
-        yield done.position, done.finished
+        yield position, done.finished.n_read
+        yield position, done.finished

@@ -24,27 +24,27 @@ def check_executor(executor: Any) -> Any:
     return executor
 
 
-def run_on(executor: Any, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
-    """The result of a function for each task, in the order in which they are done.
+def run_on(executor: Any, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """(number of the task, result of a function) for each task, in the order in which they are done.
 
     Function and tasks must be picklable if the executor needs that; a task may be run again if its worker was lost. An
     error in one task cancels those that have not begun. Raises TypeError for an executor whose futures are not those of
     `concurrent.futures`, as a Dask client's are not.
     """
-    waiting: set[Any] = set()
+    waiting: dict[Any, int] = {}  # futures, with the numbers of their tasks
     # Not futures.wait: it locks all futures, and Ctrl-C in there would leave some locked, for which workers wait for ever.
     done: SimpleQueue[Any] = SimpleQueue()
-    rest = iter(tasks)
+    rest = enumerate(tasks)
     try:
         while True:
-            for task in islice(rest, MOST_WAITING - len(waiting)):
-                waiting.add(future := _submitted(executor, function, task))
+            for number, task in islice(rest, MOST_WAITING - len(waiting)):
+                waiting[future := _submitted(executor, function, task)] = number
                 with handlers_later():
                     future.add_done_callback(done.put)
             if not waiting:
                 return
-            waiting.remove(future := next_item(done))
-            yield future.result()
+            number = waiting.pop(future := next_item(done))
+            yield number, future.result()
     finally:
         try:
             _cancel(waiting)
@@ -53,11 +53,11 @@ def run_on(executor: Any, function: Callable[[Any], Any], tasks: Sequence[Any]) 
             raise
 
 
-def _cancel(waiting: set[Any]) -> None:
-    """Cancel what has not begun, and empty the set. Ctrl-C is answered before or after, see above."""
+def _cancel(waiting: dict[Any, int]) -> None:
+    """Cancel what has not begun, and empty the dict. Ctrl-C is answered before or after, see above."""
     with handlers_later():
         while waiting:
-            waiting.pop().cancel()
+            waiting.popitem()[0].cancel()
 
 
 def _submitted(executor: Any, function: Callable[[Any], Any], task: Any) -> Any:
