@@ -10,9 +10,9 @@ from ..sources.arrow import is_arrow, reader_of
 from ..sources.arrow_files import ipc_batches, open_ipc
 from ..sources.finding import find_files, name_of
 from ..sources.inputs import File
-from ..sources.optional_packages import naming_arrow_errors, read_with_arrow, require
+from ..sources.optional_packages import naming_arrow_errors, read_with_arrow
 from ..sources.other_formats import refuse_pointer
-from ..sources.parquet import PARQUET
+from ..sources.parquet import PARQUET, open_parquet
 from ..system.excerpt import shown
 from ..system.integers import check_positive
 from ..system.wrong_argument import WrongArgument
@@ -123,25 +123,22 @@ def _file_counts(file: File) -> Counts:
         raise WrongArgument(f"{file.name!r} has no known size (a pipe?), and counts are not read in order: give a file")
     is_parquet = name.endswith(PARQUET)
     with file.open() as raw, naming_arrow_errors(file, "a file of counts"):
-        schema = _parquet(file, raw).schema_arrow if is_parquet else open_ipc(raw, size).schema
+        schema = open_parquet(file, raw).schema_arrow if is_parquet else open_ipc(raw, size).schema
         _ = schema.names  # raises for names that are not UTF-8
     check_columns(schema, file.name)
 
     def batches() -> Iterator[Any]:
         with file.open() as raw:
             with naming_arrow_errors(file, "a file of counts"):
-                opened = (
-                    _parquet(file, raw).iter_batches(batch_size=_BATCH_ROWS, use_threads=False)
-                    if is_parquet
-                    else ipc_batches(open_ipc(raw, size))
-                )
+                if is_parquet:
+                    reader = open_parquet(file, raw)
+                    groups = range(reader.metadata.num_row_groups)
+                    opened = reader.iter_batches(_BATCH_ROWS, row_groups=groups, use_threads=False)
+                else:
+                    opened = ipc_batches(open_ipc(raw, size))
             yield from read_with_arrow(opened, file, "a file of counts")
 
     return Counts(file.name, schema.metadata, batches)
-
-
-def _parquet(file: File, raw: Any) -> Any:
-    return require("pyarrow.parquet", file.name).ParquetFile(raw, pre_buffer=False)
 
 
 def words_in(counts: Counts) -> Iterator[WordCounts]:

@@ -23,7 +23,7 @@ class ParquetPart(RowsPart):
     def _batches(self, raw: Any) -> Iterator[Any]:
         """See RowsPart."""
         with naming_arrow_errors(self.file, "parquet"):
-            reader = _open_parquet(self.file, raw)
+            reader = open_parquet(self.file, raw)
             leaf = _leaf(reader.metadata, self.column)
         for i, group in enumerate(self.groups, self.first_group):
             n_rows = min(max(_BATCH_BYTES * group.n_rows // max(group.n_text, 1), 1), MAX_BATCH_ROWS)
@@ -44,7 +44,7 @@ class ParquetTable(TableFile):
         if self.size() is None:
             raise ValueError(f"{self.file.name!r} has no known size (a pipe?), and parquet cannot be read in order")
         with self.file.open() as raw, naming_arrow_errors(self.file, "parquet"):
-            reader = _open_parquet(self.file, raw)
+            reader = open_parquet(self.file, raw)
             check_column(self.file.name, reader.schema_arrow, self._column, may_be_null=False)
             metadata = reader.metadata
             leaf = _leaf(metadata, self._column)
@@ -52,7 +52,7 @@ class ParquetTable(TableFile):
             self._groups = [RowGroup(group.num_rows, group.column(leaf).total_uncompressed_size) for group in groups]
 
 
-def _open_parquet(file: File, raw: Any) -> Any:
+def open_parquet(file: File, raw: Any) -> Any:
     """pyarrow's reader of an open file."""
     arrow = require("pyarrow", file.name)
     # pyarrow's default memory keeps about 20 MB a thread of what texts took, and the system's is as fast. Pages are
