@@ -100,8 +100,9 @@ def test_what_is_counted_goes_through_no_shared_memory_and_no_file(source, sizes
     sizes(for_workers=0, chunk=5000, counted=5000)
     told("before", 0, 0)
     nbbpe.train(source, 300, workers=3, progress=told)
+    others = set(seen[0])  # of other programs
     own = [name for names in seen for name in names if str(os.getpid()) in name or "nbbpe" in name]
-    assert own == []
+    assert set(own) <= others
     assert seen[1] == seen[-1] == ["text.txt"]
 
 
