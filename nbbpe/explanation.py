@@ -225,7 +225,7 @@ def _short(character_class: CharacterClass) -> str:
 
 def _lines(found: Explanation) -> list[str]:
     """The page of an explanation."""
-    lines = [f"pattern   {found.name or 'a custom one'}"]
+    lines = [f"pattern   {found.name or ('a custom one' if found.regexes else 'none')}"]
     lines += [f"regex     {each}" for each in found.regexes]
     if found.not_compiled:
         lines.append(f"compiled  {'in part' if found.is_partly_compiled else 'no'}: {found.not_compiled}")

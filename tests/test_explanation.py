@@ -89,6 +89,11 @@ def test_the_page_shows_classes_boundaries_and_the_text():
     ]
 
 
+def test_the_page_of_no_pattern_names_no_custom_one():
+    page = str(nbbpe.explain_pattern(None, "a b"))
+    assert page.splitlines()[:2] == ["pattern   none", "compiled  no: no pattern: a document is one pretoken"]
+
+
 def test_the_page_shows_each_automaton_and_boundaries_that_depend_on_what_follows():
     page = str(nbbpe.explain_pattern([r"[0-9]", r"[a-z]+| +(?![^ ])| +"], "a  b1\\é"))
     assert page.splitlines() == [
