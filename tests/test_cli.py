@@ -1514,7 +1514,9 @@ OF_TEXT = "train text.txt --vocab-size"
         ],
         ("count text.txt -t tok --field x", "--field 'x' names a field"),
         (f"{OF_TEXT} 300 -o new --field x", "'text.txt' is plain text"),
-        (f"{OF_TEXT} 300 -o new --weight 1 --weight 2", "--weight has 2 numbers"),
+        (f"{OF_TEXT} 300 -o new --weight 1 --weight 2", "--weight must have one number for each input: 1, not 2"),
+        (rf"{OF_TEXT} 300 -o new --split-with compiled --pattern '\b.'", "error: --split-with compiled: the pattern"),
+        ("count-words text.txt -o x.bin", "error: -o '"),
         (f"{OF_TEXT} 10000000000 -o new", "too large"),
         (f"{OF_TEXT} 300 -o new --superwords 400", "superwords begin after 400 tokens, and --vocab-size asks"),
         (f"{OF_TEXT} 300 -o new --superwords 280 --pattern none", "superwords need a pattern"),
@@ -1542,7 +1544,7 @@ def test_options_that_do_not_fit_their_files_are_usage_errors(run, tmp_path, com
         assert run("count-words", "text.txt", "-o", tmp_path / "c.arrow").code == 0
     (tmp_path / "own.tiktoken").write_bytes(rank_lines(BYTE_RANKS))
     (tmp_path / "own.bin").write_bytes(bytes(8))
-    names = "c.arrow", "new", "a.bin", "r.html", "own.tiktoken", "own.bin"
+    names = "c.arrow", "new", "a.bin", "x.bin", "r.html", "own.tiktoken", "own.bin"
     arguments = [tmp_path / each if each in names else each for each in shlex.split(command)]
     assert_one_line_error(run(*arguments), 2, message)
     assert {path.name for path in tmp_path.iterdir()} <= {"c.arrow", "own.tiktoken", "own.bin"}

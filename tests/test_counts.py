@@ -347,7 +347,7 @@ def test_weights_are_integers_over_the_least_common_denominator():
 @pytest.mark.parametrize(
     ("weights", "error", "message"),
     [
-        ([1, 2, 3], ValueError, "weights has 3 numbers, and counts has 2 items"),
+        ([1, 2, 3], ValueError, "weights must have one number for each item of counts: 2, not 3"),
         (3, TypeError, "weights must be a list"),
         ("12", TypeError, "weights must be a list"),
         ([1, 0], ValueError, r"weights\[1\] must be a positive number, not 0"),

@@ -19,7 +19,7 @@ def check_weights(weights: object, n_items: int, what: str) -> list[Fraction]:
     if isinstance(weights, (str, bytes)) or not isinstance(weights, Sequence):
         raise TypeError(f"weights must be a list with a number for each item of {what}, not {type(weights).__name__}")
     if len(weights) != n_items:
-        raise WrongArgument(f"weights has {len(weights)} numbers, and {what} has {n_items} items: give one for each")
+        raise WrongArgument(f"weights must have one number for each item of {what}: {n_items}, not {len(weights)}")
     return [_fraction(weight, number) for number, weight in enumerate(weights)]
 
 
