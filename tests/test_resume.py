@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import io
 import json
@@ -22,6 +23,7 @@ import nbbpe
 from nbbpe import cli
 from nbbpe.idfiles import division, joined_parts, kept_parts, manifest, writer
 from nbbpe.sources import sampled_digest
+from nbbpe.system.worker_processes import WorkerError
 
 SPECIAL = texts.SPECIAL
 TEXT = "".join(f"The cat number {i} sat on the mat, didn't it?{SPECIAL if i % 5 == 0 else ' '}" for i in range(400))
@@ -151,6 +153,31 @@ def test_the_command_says_what_it_has_kept(small, sources, tmp_path, monkeypatch
     assert ended_after(1) == f"nbbpe: {said}; {kept}"
     assert cli.main([*map(str, command)]) == 0
     assert not (tmp_path / "ids.bin.resume").exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.EDQUOT, "Disk quota exceeded", "ids.bin"), "ids.bin: Disk quota exceeded"),
+        (WorkerError("a worker process ended"), "a worker process ended"),
+        (MemoryError("no memory"), "no memory"),
+    ],
+)
+def test_the_command_says_what_it_has_kept_where_room_is_lacking(small, sources, tmp_path, monkeypatch, capfd, error, said):
+    small.save(tmp_path / "tok")
+    command = ["encode", sources["txt"], "-o", tmp_path / "ids.bin", "-t", tmp_path / "tok", "--workers", 1]
+    real, noted = manifest.Manifest.add, []
+
+    def add(self, number_of_part, finished):
+        if len(noted) == 2:
+            raise error
+        noted.append(number_of_part)
+        real(self, number_of_part, finished)
+
+    monkeypatch.setattr(manifest.Manifest, "add", add)
+    assert cli.main([*map(str, command), "--resume"]) == 1
+    kept = f"finished parts are kept in {tmp_path / 'ids.bin.resume'}, and the same command continues from there"
+    assert capfd.readouterr().err.splitlines()[-1] == f"nbbpe: error: {said}; {kept}"
 
 
 def test_malformed_records_of_finished_parts_are_told_of(small, sources, tmp_path, stopped):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -14,6 +15,7 @@ from ..encoding.special_choice import Choice, allowed_in, find_separator
 from ..inspection import count_tokens_of_each, encoded
 from ..system.links import is_device
 from ..system.paths import check_not_read
+from ..system.worker_processes import WorkerError
 from ..tokenizer import Tokenizer
 from . import tables
 from .options import (
@@ -33,6 +35,9 @@ from .options import (
 from .signals import Ended
 from .streams import STDIN, output, read_ids, stdin_blocks, write_ids
 from .tables import shown_path
+
+# Errors after which the same command can continue, when there is room again: a full disk, a quota, a file's limit.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @command(
@@ -107,15 +112,27 @@ def encode(
         try:
             n_tokens = encoder.encode_file(paths, target, workers, split_with=split_with, resume=resume, **options)
         except Ended as ended:
-            from ..idfiles.kept_parts import folder_of  # here, as other commands do without it
-
-            if resume and os.path.isdir(kept := folder_of(target)):
-                ended.left = f"; finished parts are kept in {shown_path(kept)}, and the same command continues from there"
+            ended.left = _kept(target) if resume else ""
             raise
+        except OSError as error:
+            if resume and error.errno in _NO_ROOM:
+                raise type(error)(error.errno, f"{error.strerror}{_kept(target)}", error.filename) from error
+            raise
+        except (MemoryError, WorkerError) as error:
+            raise (type(error)(f"{error}{_kept(target)}") if resume else error) from error
         seconds = time.perf_counter() - began
     dtype = encoder.dtype.name
     figures = {"output": target, "n_tokens": n_tokens, "dtype": dtype, "seconds": round(seconds, 3)}
     print_figures(figures, [f"{shown_path(target)}: {n_tokens:,} tokens as {dtype}, in {seconds:.1f} s"], as_json)
+
+
+def _kept(target: str) -> str:
+    """What a message says of the parts that a run with --resume has finished; "" if there are none."""
+    from ..idfiles.kept_parts import folder_of  # here, as other commands do without it
+
+    if not os.path.isdir(kept := folder_of(target)):
+        return ""
+    return f"; finished parts are kept in {shown_path(kept)}, and the same command continues from there"
 
 
 def _encoder_of(tokenizer: str, separator: str | None, split_with: str, patterns: Sequence[str]) -> Tokenizer:

@@ -130,7 +130,8 @@ def test_a_full_disk_is_named_and_the_older_output_stays(inputs, small_disk, opt
 def test_a_run_that_filled_the_disk_is_resumed_when_there_is_room(inputs, small_disk, tmp_path, source):
     output = small_disk / "ids.bin"
     ended = Ended(small_disk, "", *encode(inputs, output, "--resume", source=source))
-    assert (ended.code, ended.stderr) == (1, f"nbbpe: error: {output}: {os.strerror(errno.ENOSPC)}\n")
+    kept = f"finished parts are kept in {output}.resume, and the same command continues from there"
+    assert (ended.code, ended.stderr) == (1, f"nbbpe: error: {output}: {os.strerror(errno.ENOSPC)}; {kept}\n")
     assert os.listdir(small_disk) == ["ids.bin.resume"]
     n_kept = len((small_disk / "ids.bin.resume" / "manifest.jsonl").read_text().splitlines()) - 1
     assert n_kept >= 2
@@ -184,7 +185,10 @@ def test_a_full_temporary_folder_is_named_while_words_are_counted(inputs, small_
 def test_a_quota_is_named(inputs, tmp_path, resume, source):
     output = tmp_path / "ids.bin"
     ended = Ended(tmp_path, QUOTA, *encode(inputs, output, *["--resume"][: int(resume)], source=source))
-    assert (ended.code, ended.stderr) == (1, f"nbbpe: error: {output}: {os.strerror(errno.EFBIG)}\n")
+    kept = f"; finished parts are kept in {output}.resume, and the same command continues from there"
+    has_kept = "ids.bin.resume" in os.listdir(tmp_path)
+    said = f"nbbpe: error: {output}: {os.strerror(errno.EFBIG)}{kept if has_kept else ''}\n"
+    assert (ended.code, ended.stderr) == (1, said)
     assert set(os.listdir(tmp_path)) <= ({"ids.bin.resume"} if resume else set())
     if resume:
         ended = Ended(tmp_path, "", *encode(inputs, output, "--resume", source=source))
