@@ -90,6 +90,12 @@ class Format(NamedTuple):
         patterns = tokenizer.pattern if isinstance(tokenizer.pattern, list) else [tokenizer.pattern or "none"]
         return [*(f"--pattern={each}" for each in patterns), *(f"--special={token}" for token in special)]
 
+    def check_verifiable(self) -> None:
+        """Raise ImportError if the library is missing with which `verify` compares."""
+        from .verification import check_verifiable
+
+        check_verifiable(self.name)
+
     def verify(self, tokenizer: Tokenizer, written: Sequence[str]) -> str:
         """Compare the ids of the written files with those of the tokenizer, see `verify_written`."""
         from .verification import verify_written

@@ -46,6 +46,17 @@ def test_files_are_verified_whose_names_are_not_utf8(small, tmp_path):
         assert "gives the same" in chosen.verify(small, written)
 
 
+def test_convert_writes_nothing_that_it_cannot_verify(small, tmp_path, monkeypatch, capsys):
+    small.save(tmp_path / "t")
+    missing = verification._READERS["huggingface"]._replace(package="no_such_library")
+    monkeypatch.setitem(verification._READERS, "huggingface", missing)
+    (tmp_path / "a.json").write_text("older")
+    arguments = "convert", tmp_path / "t", tmp_path / "a.json", "--to", "huggingface", "--verify"
+    assert cli.main([*map(str, arguments)]) == 1
+    assert "no-such-library is needed to verify this format, and is not installed" in capsys.readouterr().err
+    assert (tmp_path / "a.json").read_text() == "older"
+
+
 def test_a_difference_is_shown(small, monkeypatch):
     owner = verification._OWNERS["huggingface"]
     wrong = owner._replace(read=lambda model, paths: lambda text: small.encode(text)[:3] + [0] * 9)

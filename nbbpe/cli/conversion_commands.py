@@ -74,6 +74,8 @@ def convert(
         check_special_tokens(special)
         pattern = pattern_of(patterns) if patterns else None
     tokenizer = read_tokenizer(source, special, pattern, normalizer)
+    if verified:
+        chosen.check_verifiable()  # before a file is written, or replaced, that would not be verified
     written = chosen.write(tokenizer, target) or [target]
     n_tokens = chosen.n_tokens(tokenizer)
     if unsaid := chosen.unsaid(tokenizer, written):
