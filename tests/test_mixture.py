@@ -388,6 +388,21 @@ def test_invalid_arguments_are_refused(arguments, error, message):
         nbbpe.Mixture(**{"sources": {"a": "a.txt"}, **arguments})
 
 
+@pytest.mark.parametrize(
+    ("sources", "parallel", "message"),
+    [
+        ({"a": []}, "a.txt", r"^sources\['a'\] is an empty list: name at least one file"),
+        ({"a": [b"the cat"]}, "a.txt", r"^item 0 of sources\['a'\] is bytes"),
+        ({"a": "a.txt"}, [], r"^parallel\['a'\] is an empty list: name at least one file"),
+    ],
+)
+def test_the_error_for_a_source_names_it_as_a_source(tmp_path, monkeypatch, sources, parallel, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("the cat")
+    with pytest.raises((TypeError, ValueError), match=message):
+        nbbpe.train(nbbpe.Mixture(sources, parity=nbbpe.Parity(parallel={"a": parallel})), 260)
+
+
 def test_what_takes_no_mixture_says_what_to_give(small, tmp_path):
     (tmp_path / "a.txt").write_text("the cat")
     mixture = nbbpe.Mixture({"a": tmp_path / "a.txt"})

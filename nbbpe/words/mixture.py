@@ -122,9 +122,13 @@ def find_mixture(
 
     Raises ValueError for a source that cannot be sampled.
     """
+    parallel_texts = (mixture.parity.parallel if isinstance(mixture.parity, Parity) else None) or {}
     found, parallel = (
-        {name: find_inputs(text, field, on_error, name, is_one_of_several=True) for name, text in texts.items()}
-        for texts in (mixture.sources, (mixture.parity.parallel if isinstance(mixture.parity, Parity) else None) or {})
+        {
+            name: find_inputs(text, field, on_error, f"{argument}[{name!r}]", is_one_of_several=True)
+            for name, text in texts.items()
+        }
+        for argument, texts in (("sources", mixture.sources), ("parallel", parallel_texts))
     )
     check_field(field, [each for inputs in (*found.values(), *parallel.values()) for each in inputs])
     for name, inputs in found.items():
