@@ -93,8 +93,8 @@ def train(
         neighbours in all of the text at the time of the merge (as in Hugging Face's trainer).
     max_token_length
         A pair that would make a token of more bytes is never merged, and training continues as if it did not exist; None
-        for no limit. Special tokens may be longer. (Hugging Face's `max_token_length` allows one byte less, but never less
-        than 2: its 17 is 16 here.)
+        for no limit. Special tokens and the seeds of `rules` may be longer. (Hugging Face's `max_token_length` allows one
+        byte less, but never less than 2: its 17 is 16 here.)
     workers
         Number of processes that read and count; None for as many as pay off, up to the number of processors. The result is
         the same for any number.
@@ -136,11 +136,11 @@ def train(
         A positive number (int, float or Fraction) for each item of `source` or `counts`, by which its counts are
         multiplied, exactly: see `count_words`.
     memory_limit
-        Bytes of memory, or a str such as "4GB", for all processes together; None for three quarters of what the machine and
-        its control groups have left. Counts that exceed it are written to a temporary folder (of the system, or the
-        environment variable TMPDIR) and merged from there. If the words do not fit, training ends before the merges, with
-        an error that says which `min_word_count` would fit. The limit does not cover the words that a `Mixture` holds out,
-        nor any words of a mixture with `parity`.
+        Bytes of memory, or a str such as "4GB", for all processes together, at least 64 MB; None for three quarters of what
+        the machine and its control groups have left. Counts that exceed it are written to a temporary folder (of the
+        system, or the environment variable TMPDIR) and merged from there. If the words do not fit, training ends before the
+        merges, with an error that says which `min_word_count` would fit. The limit does not cover the words that a
+        `Mixture` holds out, nor any words of a mixture with `parity`.
     min_word_count
         Words that occur less often are skipped. None skips none; "auto" skips as few as possible so that the rest fits in
         `memory_limit`, with a warning that says how much of the text is skipped. The provenance has the figures.

@@ -231,6 +231,13 @@ def test_seeds_go_before_other_rules_and_into_a_vocabulary_that_is_extended():
     assert len(again.vocab) == 271
 
 
+def test_seeds_may_be_longer_than_max_token_length():
+    rules = nbbpe.TokenRules(seeds=["photo"])
+    tok = nbbpe.train(documents=["the then the"], vocab_size=261, max_token_length=2, rules=rules)
+    assert tok.count("photo") == 1
+    assert max(len(token) for token in tok.vocab.values() if token not in b"photo") == 2
+
+
 def test_seeds_that_cannot_be_are_refused():
     with pytest.raises(ValueError, match="'New York' cannot be a token, as the pattern splits it: 'New', ' York'"):
         nbbpe.train(documents=["the"], vocab_size=300, rules=nbbpe.TokenRules(seeds=["New York"]))

@@ -22,7 +22,11 @@ from .options import as_usage, exact_weight, several
 
 _rules = several(
     click.option(
-        "--seed-token", "seeds", multiple=True, metavar="TEXT", help="A text that must be a token; may be repeated."
+        "--seed-token",
+        "seeds",
+        multiple=True,
+        metavar="TEXT",
+        help="A text that must be a token, whatever other options forbid; may be repeated.",
     ),
     click.option(
         "--forbid", "forbidden", multiple=True, metavar="REGEX", help="No token contains a match; may be repeated."
