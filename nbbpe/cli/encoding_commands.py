@@ -119,7 +119,9 @@ def encode(
                 raise type(error)(error.errno, f"{error.strerror}{_kept(target)}", error.filename) from error
             raise
         except (MemoryError, WorkerError) as error:
-            raise (type(error)(f"{error}{_kept(target)}") if resume else error) from error
+            if resume:
+                raise type(error)(f"{error}{_kept(target)}") from error
+            raise
         seconds = time.perf_counter() - began
     dtype = encoder.dtype.name
     figures = {"output": target, "n_tokens": n_tokens, "dtype": dtype, "seconds": round(seconds, 3)}
