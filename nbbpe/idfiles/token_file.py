@@ -51,7 +51,8 @@ class TokenFile:
     `data[i]` is an id, `data[a:b]` a view of some, and `np.asarray(data)` one of all: nothing is copied.
 
     It can be pickled and used in forked and spawned processes. Each process maps the file again, and raises ValueError if
-    the file has changed. While it is open it keeps the old ids, even if the file is replaced.
+    the file has changed. While it is open it keeps the old ids, even if the file is replaced. In a dataset, store the
+    TokenFile and not its `ids`: NumPy pickles a memmap with all its bytes.
 
     Raises FileNotFoundError; TypeError for a dtype that is not an integer type; ValueError for a file without ids, of a
     size that does not fit the dtype or the sidecar, with a broken or missing sidecar, or of another tokenizer, for a pipe
