@@ -20,7 +20,8 @@ _default: Tokenizer | None = None
 def use(tokenizer: Tokenizer | Path) -> Tokenizer:
     """Make a tokenizer the default of this process, and return it; a path or object is loaded with `nbbpe.load`.
 
-    Forked processes inherit it; spawned ones use NBBPE_TOKENIZER. Raises what `nbbpe.load` raises.
+    Forked processes inherit it. Processes that are started otherwise (by spawn, or by forkserver, Python's default on Linux
+    since 3.14) do not: set NBBPE_TOKENIZER before, or call `use` in each. Raises what `nbbpe.load` raises.
 
     >>> import nbbpe
     >>> nbbpe.use(nbbpe.train("corpus.txt", 260, ["<|endoftext|>"]))
@@ -78,7 +79,7 @@ def _chosen() -> Tokenizer:
         if not path:
             raise RuntimeError(
                 "no default tokenizer: call nbbpe.use(tokenizer_or_folder) first, or set the environment variable "
-                "NBBPE_TOKENIZER to a folder that Tokenizer.save wrote"
+                "NBBPE_TOKENIZER to a folder that Tokenizer.save wrote; only forked processes inherit what nbbpe.use set"
             )
         try:
             named = load(path)

@@ -1,9 +1,9 @@
-"""PyTorch's DataLoader with nbbpe in its workers, forked and spawned; skipped where torch is not installed."""
+"""PyTorch's DataLoader with nbbpe in its workers, however they start; skipped where torch is not installed."""
 
 from __future__ import annotations
 
 import multiprocessing
-import os
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -104,11 +104,11 @@ def identity(item):
     return item
 
 
-def use_folder(worker_id: int) -> None:
-    nbbpe.use(os.environ["TEST_TOKENIZER"])
+def use_folder(folder: str, worker_id: int) -> None:
+    nbbpe.use(folder)
 
 
-@pytest.fixture(params=["fork", "spawn"])
+@pytest.fixture(params=["fork", "spawn", "forkserver"])
 def load(request):
     """A function from a dataset to the items of a DataLoader with two workers."""
     if request.param not in multiprocessing.get_all_start_methods():
@@ -144,16 +144,18 @@ def test_encode_array_in_workers(load, small, tmp_path, monkeypatch, how):
     small.save(tmp_path / "tokenizer")
     wanted = [small.encode_array(text) for text in TEXTS]
     if how == "variable":
+        if load.method == "forkserver":
+            pytest.skip("workers have the environment in which the fork server started")
         monkeypatch.setenv("NBBPE_TOKENIZER", str(tmp_path / "tokenizer"))
         found = load(EncodedTexts(), batch_size=None, collate_fn=identity)
     else:
-        monkeypatch.setenv("TEST_TOKENIZER", str(tmp_path / "tokenizer"))
-        found = load(EncodedTexts(), batch_size=None, collate_fn=identity, worker_init_fn=use_folder)
+        init = partial(use_folder, str(tmp_path / "tokenizer"))
+        found = load(EncodedTexts(), batch_size=None, collate_fn=identity, worker_init_fn=init)
     assert_same(found, wanted)
 
 
 @pytest.mark.usefixtures("no_default")
-def test_a_default_set_before_is_forked_and_missed_after_spawning(load, small):
+def test_a_default_set_before_is_forked_and_missed_elsewhere(load, small):
     nbbpe.use(small)
     small.encode("warm up")
     if load.method == "fork":
