@@ -617,7 +617,7 @@ def test_a_dtype_that_is_not_the_files_is_an_error(encoded):
         with pytest.raises(ValueError, match="holds ids of uint16, and the argument dtype says"):
             nbbpe.TokenFile(encoded, dtype=dtype)
     for dtype in float, "S2", bool, object:
-        with pytest.raises(TypeError, match="dtype must be a type of integers"):
+        with pytest.raises(TypeError, match="dtype must be an integer type of NumPy"):
             nbbpe.TokenFile(encoded, dtype=dtype)
 
 

@@ -16,7 +16,7 @@ def check_dtype(dtype: DTypeLike, vocab_size: int) -> np.dtype[Any]:
     try:
         wanted = np.dtype(dtype)
     except TypeError:
-        raise TypeError(f"dtype must be a type of integers, such as np.uint16, not {shown(dtype)}") from None
+        raise TypeError(f"dtype must be an integer type of NumPy, such as 'int64', not {shown(dtype)}") from None
     largest = np.iinfo(wanted).max if wanted.kind in "iu" else 0
     if largest < MAX_ID and largest < vocab_size - 1:
         raise ValueError(f"dtype {wanted} cannot hold all ids, which go up to {vocab_size - 1:,}")

@@ -31,7 +31,7 @@ def id_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     except TypeError:
         found = None
     if found is None or found.kind not in "iu":
-        raise TypeError(f"dtype must be a type of integers, such as np.uint16, not {shown(dtype)}")
+        raise TypeError(f"dtype must be an integer type of NumPy, such as np.uint16, not {shown(dtype)}")
     # Files are little-endian on all machines; a dtype that is big-endian on a little-endian machine is taken literally.
     return found.newbyteorder("<") if found.isnative else found
 
