@@ -1262,6 +1262,22 @@ def test_tensors_of_torch(folders):
     found, expected = (each(["the cat", "a"], padding=True, return_tensors="pt") for each in (ours, theirs))
     for name in expected:
         assert torch.equal(found[name], expected[name])
+    for decode in "decode", "batch_decode":
+        assert getattr(ours, decode)(found["input_ids"]) == getattr(theirs, decode)(expected["input_ids"])
+
+
+@pytest.mark.torch
+def test_collators_and_chats_give_the_same_tensors(folders):
+    torch = pytest.importorskip("torch", reason="needs torch")
+    batches, chats = [], []
+    for each in both(folders["around"]):
+        rows = [each(text, truncation=True, max_length=8) for text in ("the cat sat on the mat", "a", "the cat")]
+        batches.append(transformers.DataCollatorForLanguageModeling(each, mlm=False)(rows))
+        messages = [[{"role": "user", "content": "the cat"}], [{"role": "user", "content": "a"}]]
+        chats.append(each.apply_chat_template(messages, padding=True, return_dict=True, return_tensors="pt"))
+    for found, expected in batches, chats:
+        assert set(found) == set(expected)
+        assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
 def test_random_texts_of_gpt2(gpt2, shared, tmp_path):

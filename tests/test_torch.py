@@ -221,3 +221,38 @@ def test_a_batch_becomes_tensors_without_a_copy(file):
     tensor[0, 0] = -1
     assert x[0, 0] == -1
     assert torch.from_numpy(y).shape == (2, BLOCK)
+
+
+# Ids and tensors
+
+
+@pytest.mark.parametrize("name", ["int64", "int32", "int16", "uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("n_times", [1, 3000])  # by look-ups, and by the compiled loop
+def test_tensors_of_all_integer_types_are_decoded(small, name, n_times):
+    ids = small.encode(texts.SAMPLE) * n_times
+    tensor = torch.tensor(ids).to(getattr(torch, name))
+    assert small.decode(tensor) == texts.SAMPLE * n_times
+    assert small.decode(tensor[::2]) == small.decode(ids[::2])  # which is not contiguous
+    rows = tensor.reshape(n_times, -1)
+    assert small.decode_batch(rows) == [texts.SAMPLE] * n_times
+    assert small.stream_decoder().feed(tensor[:5]) == small.decode_bytes(ids[:5]).decode(errors="ignore")
+
+
+def test_tensors_that_are_no_ids_in_an_order_are_errors(small):
+    ids = torch.tensor(small.encode("the cat"))
+    assert small.decode(list(ids)) == "the cat"  # tensors without a dimension
+    for bad, message in (
+        (ids.float(), "ids must be integers, and are an array of float32"),
+        (ids > 0, "ids must be integers, and are an array of bool"),
+        (ids[None], "decode_batch takes a text in each row"),
+        (torch.tensor([97, -100]), "id -100 at index 1 is not in the vocabulary"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            small.decode(bad)
+    with pytest.raises(TypeError, match="to decode it alone"):
+        small.decode(ids[0])
+
+
+def test_a_type_of_torchs_is_an_error_that_names_numpys(small):
+    with pytest.raises(TypeError, match=r"dtype must be an integer type of NumPy, such as 'int64', not torch\.int64"):
+        small.encode_array("the cat", dtype=torch.int64)
