@@ -116,8 +116,8 @@ class TokenizerDecoding:
         if isinstance(ids, Iterator):
             ids = list(ids)  # to look at them again
         text = self.decode(ids, errors="strict")
-        ids = list(ids)
-        tokens = Tokens(text, np.array(ids), [self._model.vocab[int(token_id)] for token_id in ids])
+        ids = list(map(int, ids))
+        tokens = Tokens(text, np.array(ids), [self._model.vocab[token_id] for token_id in ids])
         return text, tokens.char_offsets[:, 0].tolist()
 
     def stream_decoder(self, errors: str = "replace", *, skip_special_tokens: bool = False) -> StreamDecoder:

@@ -169,6 +169,30 @@ def test_an_array_of_another_library_is_taken_as_one(small):
     assert small.decode(Tensor()) == "the cat"
 
 
+def test_a_tensor_on_a_gpu_is_copied_from_there(small):
+    class Tensor:
+        ndim = 1
+
+        def __init__(self, ids):
+            self.ids = ids
+
+        def __array__(self, dtype=None, copy=None):
+            raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to ...")
+
+        def __iter__(self):
+            return iter(self.ids)
+
+        def tolist(self):
+            return self.ids
+
+    ids = small.encode("the cat")
+    assert small.decode(Tensor(ids)) == "the cat"
+    assert small.decode_batch([Tensor(ids), Tensor([])]) == ["the cat", ""]
+    assert small.decode_with_offsets(Tensor(ids)) == small.decode_with_offsets(ids)
+    with pytest.raises(ValueError, match="an array of float64"):
+        small.decode(Tensor([1.5]))
+
+
 def test_many_ids_give_what_few_at_a_time_do(gpt2, shared):
     data = (shared / "text" / "scripts_extra.txt").read_bytes()[:300_000]
     ids = gpt2.encode_array(data)

@@ -45,6 +45,16 @@ def check_errors(errors: object) -> None:
         raise TypeError(f'errors must be a str as in bytes.decode, such as "strict", not {shown(errors)}; {way_out}')
 
 
+def _as_array(ids: Any) -> NDArray[Any]:
+    """An array of another library as one of NumPy; one that is in the memory of a GPU is copied from there."""
+    try:
+        return np.asarray(ids)
+    except TypeError:
+        if not hasattr(ids, "tolist"):
+            raise
+    return np.asarray(ids.tolist())
+
+
 class _Out:
     """Room for decoded bytes; used by one thread at a time."""
 
@@ -80,7 +90,7 @@ class Decoder:
         if type(ids) is not list:
             check_in_order(ids)
         if hasattr(ids, "__array__"):  # arrays of NumPy and of other libraries (torch, pandas)
-            return self._decode_array(np.asarray(ids), errors)
+            return self._decode_array(_as_array(ids), errors)
         try:
             ids = list(ids)
         except TypeError:
