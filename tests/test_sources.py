@@ -1027,7 +1027,9 @@ def test_an_iterator_that_was_used_before_is_told_by_name(small, tmp_path, parit
         nbbpe.train(mixture, n_vocab)
         nbbpe.train(documents=["a dog", ""], vocab_size=n_vocab)
         small.frequencies(documents=[])  # a list that says what it has
-    with pytest.warns(UserWarning, match=r"^b is an iterator that gives no document: .*make a new one for each use"):
+    with pytest.warns(
+        UserWarning, match=r"^sources\['b'\] is an iterator that gives no document: .*make a new one for each use"
+    ):
         nbbpe.train(nbbpe.Mixture({"a": iter(["the dog"]), "b": again}, parity=parity), n_vocab)
     for use in (
         lambda: small.frequencies(again),
