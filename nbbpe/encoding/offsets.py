@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..model.byte_alphabet import byte_characters
 from ..model.packed_vocab import PackedVocab
 from ..model.post_processor import Trimming
-from ..patterns.unicode_sets import WHITESPACE
 from ..text.normalization import Form
+from ..text.unicode_sets import WHITESPACE
 from .decoder import Decoder
 from .tokens import in_characters
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ..patterns.unicode_sets import WHITESPACE
+from ..text.unicode_sets import WHITESPACE
 
 _SPACES = b" \n\t"  # a token of only these is taken together with those before it
 

@@ -15,8 +15,9 @@ from typing import Literal
 
 import regex
 
-from ..patterns.unicode_sets import ONIGURUMA_NUMBERS, ONIGURUMA_WORD, POSIX_CLASS, WORD
+from ..patterns.pattern_parser import POSIX_CLASS
 from ..system.excerpt import shown
+from ..text.unicode_sets import ONIGURUMA_NUMBERS, ONIGURUMA_WORD, WORD
 
 Dialect = Literal["regex", "Oniguruma", "fancy-regex"]
 

@@ -13,10 +13,10 @@ from typing import Any
 import regex
 
 from ..patterns.pattern import NAMED, Pattern, get_pattern, regex_pattern
-from ..patterns.unicode_sets import PUNCTUATION, members
 from ..system.excerpt import cut, shown
 from ..text.cutting import ASCII_PUNCTUATION, BEHAVIORS, Cutter
 from ..text.cutting import KINDS as CUTS
+from ..text.unicode_sets import PUNCTUATION, members
 from .dialects import escaped, translated
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}

@@ -15,7 +15,6 @@ from typing import Any, Literal
 import regex
 
 from .code_points import EVERYTHING, Edges, complement, from_ranges, in_any_case, read_off, union
-from .unicode_sets import POSIX_CLASS
 
 Mode = Literal["greedy", "lazy", "possessive"]
 NO_LIMIT = -1  # as the most of a Repeat
@@ -27,6 +26,7 @@ _NAME = r"[A-Za-z0-9 &_./-]+"
 _PROPERTY = rf"[pP](?:\{{\^?{_NAME}(?:[:=]{_NAME})?\}}|[CLMNPSZ])"
 _FLAG = r"(?:V[01]|[a-z])"  # not R or a digit, which are a call of a group
 _PERL_CLASSES = "sSdDwW"
+POSIX_CLASS = r"\[:\^?\w+:\]"  # in a set, such as [:alpha:]
 # A set after its first bracket: a bracket that closes nothing may come first. In version 1, sets may contain sets.
 _SET = rf"\^?+\]?+(?:\\(?s:.)|{POSIX_CLASS}|[^\]\\])*+\]"
 _SET_OF_SETS = rf"\^?+\]?+(?<rest>(?:\\(?s:.)|{POSIX_CLASS}|\[(?&rest)|[^\[\]\\])*+\])"

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..patterns.time_limit import seconds_for
-from ..patterns.unicode_sets import PUNCTUATION, WHITESPACE, WORD, members
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
 from .steps import Steps, compiled_step, kind_of, naming_timeout, string_or_regex
+from .unicode_sets import PUNCTUATION, WHITESPACE, WORD, members
 
 regex: Any = imported_on_use("regex")  # few tokenizers need it
 

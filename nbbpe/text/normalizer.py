@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..patterns.time_limit import seconds_for
-from ..patterns.unicode_sets import ACCENTS, CONTROL, MARKS, WHITESPACE, characters, members
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
 from .normalization import FORMS, Form, check_normalizer, normalized_text
 from .steps import Steps, compiled_step, kind_of, naming_timeout, string_or_regex
+from .unicode_sets import ACCENTS, CONTROL, MARKS, WHITESPACE, characters, members
 
 regex: Any = imported_on_use("regex")  # few tokenizers need it
 

@@ -17,12 +17,12 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from ..patterns.unicode_sets import WHITESPACE, WORD
 from .cutting import Cutter
 from .lacking_byte import LackingByte
 from .normalization import FORMS
 from .normalizer import Chain
 from .special_search import find_breaks
+from .unicode_sets import WHITESPACE, WORD
 from .utf8 import LONGEST_CHARACTER, padded, to_text
 from .windows import CUT, SEPARATOR, Window
 

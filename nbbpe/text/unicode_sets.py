@@ -1,6 +1,7 @@
-"""Sets of characters as Hugging Face's tokenizers has them, which knows Unicode 8 or 9 in these places.
+"""Sets of characters as other engines have them: Rust, Oniguruma, and Hugging Face's tokenizers.
 
-The sets of `regex` and `unicodedata` are newer. Ranges of code points, in hexadecimal; a test reads them off tokenizers.
+The lists of ranges, in hexadecimal, are those of tokenizers, which knows Unicode 8 or 9 in these places; the sets of
+`regex` and `unicodedata` are newer. A test reads them off tokenizers.
 """
 
 from __future__ import annotations
@@ -15,9 +16,6 @@ WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}"
 # \w in a set, to Oniguruma, and what it has alone besides
 ONIGURUMA_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}"
 ONIGURUMA_NUMBERS = "²³¹¼½¾"
-
-# A class of POSIX in a set of a regex, such as [:alpha:], as a regex
-POSIX_CLASS = r"\[:\^?\w+:\]"
 
 # What Punctuation and BertPreTokenizer cut at, without ASCII's.
 PUNCTUATION = """
