@@ -24,7 +24,7 @@ from nbbpe.formats import folder_tables, tiktoken
 from nbbpe.idfiles import block_writer, division, part_encoder, publishing, token_file
 from nbbpe.kernels.pieces import special_tokens
 from nbbpe.model import long_merges
-from nbbpe.patterns import pattern, regex_splitter, time_limit
+from nbbpe.patterns import given_regex, pattern, regex_splitter
 from nbbpe.sources import columns, compressed, compressible, frames, json_array, jsonl, line_chunks, parquet, read_ahead
 from nbbpe.system import kept_folder, part_joiner
 from nbbpe.text import chunks, text_rows, text_splitter, utf8, windows
@@ -87,7 +87,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     # In seconds:
     "patience": [(publishing, "_PATIENCE"), (kept_folder, "_PATIENCE")],
     "slow": [(piece_regex_encoder, "_SLOW")],
-    "splitting": [(time_limit, "BASE_SECONDS")],
+    "splitting": [(given_regex, "BASE_SECONDS")],
 }
 OF_EVERYTHING = [
     "window",

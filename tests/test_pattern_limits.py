@@ -182,7 +182,7 @@ def test_a_step_of_a_tokenizer_json_that_backtracks_without_end_is_named(sizes, 
 )
 def test_ctrl_c_ends_a_pattern_that_backtracks(work):
     tokenizer = f"Tokenizer({{i: bytes([i]) for i in range(256)}}, [], [], {BACKTRACKS!r})._splitting_with('regex')"
-    script = "import nbbpe; from nbbpe.patterns import time_limit; time_limit.BASE_SECONDS = 100.0\n" + (
+    script = "import nbbpe; from nbbpe.patterns import given_regex; given_regex.BASE_SECONDS = 100.0\n" + (
         "print('begins', flush=True)\nnbbpe." + work.format(BACKTRACKS, tokenizer.replace("{{", "{").replace("}}", "}"))
     )
     ended = processes.interrupt(script)

@@ -13,7 +13,8 @@ import os
 
 from ..model.model import Model
 from ..model.vocab_checks import Merge
-from ..patterns.pattern import Pattern, n_groups, regex_pattern
+from ..patterns.given_regex import n_groups
+from ..patterns.pattern import Pattern, regex_pattern
 from ..system.excerpt import naming, shown
 from ..system.paths import Path
 

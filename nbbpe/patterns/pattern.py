@@ -12,15 +12,14 @@ import functools
 import json
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
+from .given_regex import check_repeats, seconds_for
 from .named_patterns import ALIASES as ALIASES  # messages and docs say that it is here
 from .named_patterns import REGEXES
-from .time_limit import seconds_for
 
 if TYPE_CHECKING:
     from ..kernels.pieces.pattern_tables import PatternTables
@@ -32,9 +31,18 @@ if TYPE_CHECKING:
 # disk.
 regex: Any = imported_on_use("regex")
 
-_WORDS = "The cat, a dog.\n"
+SPLIT_WITH = "auto", "compiled", "regex"
+
+_PLAIN_WORDS = "The cat, a dog.\n"
 _PARTS_AT_ONCE = 1 << 14  # in a list of parts that several patterns have made
 _LONG_PART = 1 << 16  # characters of a part that is split again in lists of its own
+# A word (also "gpt-4" or "qwen2.5") is far more likely a misspelt name than a regex.
+_LIKE_A_NAME = re.compile(r"[\w.-]*\w[\w.-]*")
+_LONG_NAME = 40  # characters: no misspelt name has as many
+_ALL_NAMES = "`nbbpe inspect --help` lists the names (in Python, nbbpe.patterns.pattern.NAMED and ALIASES have them)"
+# A group that calls itself before it has matched anything goes on until `regex` has 600 MB; where it needs some characters,
+# that is not seen before a text is split. A call in time looks at some thousands of steps, and needs a handful.
+_CALL_SECONDS = 0.005
 
 
 @dataclass(frozen=True)
@@ -118,7 +126,7 @@ class Pattern:
         from .pattern_tables import partial_automata
 
         return self.is_partly_compiled and all(
-            split_if_decided(automaton, _WORDS) is not None for automaton in partial_automata(self.levels)
+            split_if_decided(automaton, _PLAIN_WORDS) is not None for automaton in partial_automata(self.levels)
         )
 
     @lazy
@@ -268,35 +276,6 @@ def _name_of(*regexes: str) -> str | None:
     return names_of_digests().get(digests)
 
 
-# A word (also "gpt-4" or "qwen2.5") is far more likely a misspelt name than a regex.
-_LIKE_A_NAME = re.compile(r"[\w.-]*\w[\w.-]*")
-_LONG_NAME = 40  # characters: no misspelt name has as many
-_ALL_NAMES = "`nbbpe inspect --help` lists the names (in Python, nbbpe.patterns.pattern.NAMED and ALIASES have them)"
-# A group that calls itself before it has matched anything goes on until `regex` has 600 MB; where it needs some characters,
-# that is not seen before a text is split. A call in time looks at some thousands of steps, and needs a handful.
-_CALL_SECONDS = 0.005
-
-
-# `regex` writes the least number of repeats out when it compiles, at 270 bytes each: these are 30 MB, which is enough.
-_MOST_WRITTEN_OUT = 100_000
-_REPEAT = re.compile(r"(\))?\{\s*(\d+)")
-_IS_VERBOSE = re.compile(r"\(\?[A-Za-z0-9]*x")
-
-
-def _n_written_out(pattern: str) -> int:
-    """The most repeats that `regex` may write out; the repeats of a group multiply those inside it."""
-    in_groups, others = 1, 0
-    is_verbose = _IS_VERBOSE.search(pattern) is not None  # so that spaces may be between a group and its number
-    for match in _REPEAT.finditer(pattern):
-        # A number of more digits is too large whatever it is, and Python reads no thousands of them.
-        number = max(int(match[2][:20]), 1)
-        if match[1] or is_verbose:
-            in_groups = min(in_groups * number, 1 << 60)
-        else:
-            others += number if number > 1 else 0
-    return in_groups * max(others, 1)
-
-
 # The values that callers may give as a pattern.
 PatternLike = str | Sequence[str] | Pattern | None
 
@@ -358,41 +337,9 @@ def get_pattern(pattern: PatternLike) -> Pattern:
     return NAMED[same] if same else Pattern(name=None, regex=pattern)
 
 
-def check_repeats(pattern: str) -> None:
-    """Raise ValueError for a regex that takes any memory to compile."""
-    if _n_written_out(pattern) > _MOST_WRITTEN_OUT:
-        raise ValueError(
-            f"pattern {shown(pattern)} repeats something more than {_MOST_WRITTEN_OUT:,} times, which `regex` would "
-            "write out"
-        )
-
-
-@contextmanager
-def naming_regex(what: str) -> Iterator[None]:
-    """A context in which an error of `regex` about a regex becomes a ValueError that begins with `what`."""
-    try:
-        yield
-    except regex.error as error:
-        raise ValueError(f"{what} is not a valid regex: {error}") from None
-    except Exception as error:  # RecursionError of nested groups, and any other error
-        raise ValueError(f"{what} is too complex for `regex` ({type(error).__name__})") from None
-
-
 def regex_pattern(text: str) -> Pattern:
     """As `get_pattern`, for a text that is a regex even where it reads like a name, as in the files of other libraries."""
     return get_pattern(f"(?:{text})" if _LIKE_A_NAME.fullmatch(text) else text)
-
-
-SPLIT_WITH = "auto", "compiled", "regex"
-
-
-def n_groups(text: str) -> int:
-    """How many numbered groups a valid regex has.
-
-    >>> n_groups(r"(a)(?:b)")
-    1
-    """
-    return int(regex.compile(text).groups)
 
 
 def splits_by_regex(pattern: Pattern, split_with: str | None) -> bool:

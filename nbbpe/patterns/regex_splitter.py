@@ -10,7 +10,7 @@ import regex
 
 from ..system.excerpt import shown
 from ..system.lazy import lazy
-from .time_limit import seconds_for
+from .given_regex import seconds_for
 
 AT_ONCE = 1 << 14  # parts in a list
 _MATCHES_AT_ONCE = 256

@@ -10,7 +10,7 @@ import string
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..patterns.time_limit import seconds_for
+from ..patterns.given_regex import seconds_for
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
 from .steps import Steps, compiled_step, kind_of, naming_timeout, string_or_regex

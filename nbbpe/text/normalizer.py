@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..patterns.time_limit import seconds_for
+from ..patterns.given_regex import seconds_for
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
 from .normalization import FORMS, Form, check_normalizer, normalized_text

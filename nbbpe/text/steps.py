@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ..patterns.pattern import check_repeats, naming_regex
+from ..patterns.given_regex import check_repeats, naming_regex
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..kernels.training.linked_words import MOST_CELLS
-from ..patterns.pattern import Pattern, check_repeats, get_pattern, n_groups, naming_regex
+from ..patterns.given_regex import check_repeats, n_groups, naming_regex
+from ..patterns.pattern import Pattern, get_pattern
 from ..system.excerpt import shown
 from ..system.integers import check_positive
 from ..system.lazy import imported_on_use

@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ..kernels.training import token_limits
-from ..patterns.pattern import naming_regex
-from ..patterns.time_limit import seconds_for
+from ..patterns.given_regex import naming_regex, seconds_for
 from ..system.excerpt import shown
 from ..system.integers import check_limit
 from ..system.lazy import imported_on_use
