@@ -9,14 +9,13 @@ from .kernels.encoding import encode_into as _kernel
 from .kernels.encoding.encode_into import State, Tables
 from .kernels.machine import secret
 from .model.model import Model
-from .patterns.pattern import get_pattern
+from .patterns.pattern import ANY_TEXT, get_pattern
 from .system.integers import check_positive
 
 __all__ = ["State", "Tables", "encode_into", "new_state"]
 
 encode_into = _kernel.encode_into
 _LONGEST = 1 << 20  # bytes
-_ALL = r"(?s:.+)"  # in place of no pattern: a document is one pretoken
 
 
 def new_state(tables: Tables, longest: int = _LONGEST) -> State:
@@ -42,10 +41,9 @@ def tables_of(model: Model) -> Tables:
             "njit_tables is for tokenizers that encode text as it is, and this one changes it first: it has a normalizer, "
             "rules of special tokens, a space in front, or drops text"
         )
-    pattern = model.pattern if model.pattern.regexes else get_pattern(_ALL)
-    tables = pattern.splitting_tables
-    if tables is None:
+    pattern = model.pattern if model.pattern.regexes else get_pattern(ANY_TEXT)
+    if pattern.tables is None or not pattern.is_compiled:
         raise ValueError(f"njit_tables needs a pattern that is compiled, and this one is not: {model.pattern.not_compiled}")
     # Users may print, pickle and send the tables, so they do not hold the secret of this process.
     with secret.another():
-        return Tables(tables, model.merge_table())
+        return Tables(pattern.tables, model.merge_table())

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 regex: Any = imported_on_use("regex")
 
 SPLIT_WITH = "auto", "compiled", "regex"
+ANY_TEXT = r"(?s:.+)"  # in place of no pattern: a document is one pretoken
 
 _PLAIN_WORDS = "The cat, a dog.\n"
 _PARTS_AT_ONCE = 1 << 14  # in a list of parts that several patterns have made
@@ -82,7 +83,7 @@ class Pattern:
     def _splitters(self) -> list[RegexSplitter]:
         from .regex_splitter import RegexSplitter
 
-        return [RegexSplitter(each) for each in self.regexes or [r"(?s:.+)"]]
+        return [RegexSplitter(each) for each in self.regexes or [ANY_TEXT]]
 
     @property
     def compiled(self) -> Any:
@@ -141,11 +142,6 @@ class Pattern:
         """Its tables for kernels, uint64[*] (see kernels/pieces/pattern_tables.py): of a pattern that is not compiled those
         that find pieces, or None if `regex` splits all of the text."""
         return self._tables[0]
-
-    @property
-    def splitting_tables(self) -> PatternTables | None:
-        """Its tables if kernels split by it; None if `regex` does."""
-        return self.tables if self.is_compiled else None
 
     @lazy
     def _tables(self) -> tuple[PatternTables | None, str]:
