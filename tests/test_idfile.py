@@ -23,7 +23,7 @@ from vocabularies import BYTES
 import nbbpe
 from nbbpe.idfiles import sidecar
 from nbbpe.idfiles.checksum import Checksum
-from nbbpe.model import provenance
+from nbbpe.model import character_classes, provenance
 
 PARTS = [texts.SAMPLE, "the cat", "", " a\n", "the cat sat on the mat " * 5]
 DATA = texts.SPECIAL.join(PARTS).encode()
@@ -76,7 +76,7 @@ def test_encode_file_says_whose_ids_they_are(encoded, small, source):
         "separator_first": False,
         "document_ends": 0,
         "sources": [{"name": "text.txt", "bytes": len(DATA), "mtime_ns": source.stat().st_mtime_ns}],
-        "character_classes": provenance.classes_digest(),
+        "character_classes": character_classes.classes_digest(),
         "versions": provenance.library_versions(),
         "tokenizer": small.provenance,
     }

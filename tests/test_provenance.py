@@ -19,9 +19,9 @@ from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.counting import word_counts
-from nbbpe.model import provenance
+from nbbpe.model import character_classes, provenance
 from nbbpe.model.packed_vocab import PackedVocab
-from nbbpe.patterns import code_points, pattern
+from nbbpe.patterns import pattern
 
 VOCAB = BYTES | {256: b"th", 257: b"the", 258: b"<s>"}
 MERGES = [(b"t", b"h"), (b"th", b"e")]
@@ -152,7 +152,7 @@ def test_training_leaves_its_provenance():
     asked = {"vocab_size": 259, "tie_break": "ids", "min_frequency": 2, "max_token_length": None}
     assert found["training"] == asked
     assert found["pattern"] == "gpt2"
-    assert found["character_classes"] == provenance.classes_digest()
+    assert found["character_classes"] == character_classes.classes_digest()
     assert list(found["versions"]) == ["nbbpe", "numba", "numpy", "regex"]
     assert found["versions"]["nbbpe"] == nbbpe.__version__
     assert found["versions"]["numpy"] == np.__version__
@@ -190,15 +190,16 @@ def test_provenance_is_kept_by_folders_and_pickles(small, tmp_path):
 
 def test_no_pattern_depends_on_no_character_classes(tmp_path):
     assert nbbpe.Tokenizer(VOCAB, MERGES, pattern=None).provenance["character_classes"] is None
-    assert nbbpe.Tokenizer(VOCAB, MERGES, pattern=r"\w+").provenance["character_classes"] == provenance.classes_digest()
+    of_words = nbbpe.Tokenizer(VOCAB, MERGES, pattern=r"\w+").provenance
+    assert of_words["character_classes"] == character_classes.classes_digest()
 
 
 def test_the_digest_of_the_classes_is_of_every_character():
-    classes = code_points.character_classes().copy()
-    digest = provenance._digest_of_classes(classes)
-    assert provenance.classes_digest() == provenance.classes_digest.__wrapped__() == digest
+    classes = character_classes.character_classes().copy()
+    digest = character_classes.digest_of(classes)
+    assert character_classes.classes_digest() == character_classes.classes_digest.__wrapped__() == digest
     classes[0x10FFFF] = 0
-    assert provenance._digest_of_classes(classes) != digest
+    assert character_classes.digest_of(classes) != digest
 
 
 def test_versions_of_what_is_no_package_are_unknown():

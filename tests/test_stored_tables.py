@@ -61,7 +61,7 @@ import sys
 sys.path[:0] = sys.argv[1:]
 import nbbpe
 assert nbbpe.__file__.startswith(sys.argv[-1]), nbbpe.__file__
-from nbbpe.model.provenance import classes_digest
+from nbbpe.model.character_classes import classes_digest
 from nbbpe.patterns.pattern import NAMED, names_of_digests
 from nbbpe.patterns.stored_tables import stored_pattern_tables
 """

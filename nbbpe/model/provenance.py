@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..patterns.pattern import Pattern
 from ..system.excerpt import cut
+from .character_classes import classes_digest
 from .packed_vocab import PackedVocab
 from .version import __version__
 
@@ -65,30 +65,6 @@ def _add_tokens(digest: _Hash, lengths: NDArray[np.int64], text: NDArray[np.uint
     digest.update(np.array([len(lengths)], dtype="<i8").data)
     digest.update(lengths.astype("<i8").data)
     digest.update(np.ascontiguousarray(text).data)
-
-
-@functools.cache
-def classes_digest(into: str | None = None) -> str:
-    """A digest of how the installed `regex` classes each code point, 16 hex digits.
-
-    `regex` does not say which version of Unicode it has, and only its classes matter anyway. The digest is stored, in the
-    folder `into` if that is given, as computing it takes 15 ms and the import of `regex`.
-    """
-    from ..patterns.stored_tables import stored_text
-
-    def made() -> str:
-        from ..patterns.code_points import character_classes  # here, as it needs `regex`
-
-        return _digest_of_classes(character_classes())
-
-    return stored_text("character classes", made, into)
-
-
-def _digest_of_classes(classes: NDArray[np.uint8]) -> str:
-    from ..patterns.code_points import CLASSES
-
-    names = np.frombuffer(CLASSES.encode(), dtype=np.uint8)
-    return hashlib.sha256(names[classes].tobytes()).hexdigest()[:_DIGITS]
 
 
 def library_versions(packages: Sequence[str] = ("numba", "numpy", "regex")) -> dict[str, str]:

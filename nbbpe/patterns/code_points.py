@@ -1,7 +1,7 @@
-"""Sets of code points as sorted edges, the sets that `regex` has for a property, or for a letter in any case, and classes.
+"""Sets of code points, those that `regex` has for a property or for a letter in any case, and code points in classes.
 
 A set is a tuple of code points at which membership changes: the first is in, the second out again, and so on. All knowledge
-of Unicode is read from the installed `regex`, so that classes are its classes, whatever version of Unicode it has.
+of Unicode is read from the installed `regex`, whatever version of Unicode it has.
 """
 
 from __future__ import annotations
@@ -19,10 +19,6 @@ N_CODE_POINTS = 0x110000
 
 Edges = tuple[int, ...]
 EVERYTHING: Edges = (0, N_CODE_POINTS)
-
-# The letters that stand for the classes of `character_classes`: lower-case letter, upper-case (or title-case) letter,
-# caseless letter, mark, digit or other number, apostrophe, slash, other, space, newline (\r and \n), other whitespace.
-CLASSES = "lucmd'/osnb"
 
 
 def from_ranges(ranges: Iterable[tuple[int, int]]) -> Edges:
@@ -128,16 +124,3 @@ def in_any_case(character: str) -> Edges:
 def _every_character() -> str:
     """All code points in order, lone surrogates included."""
     return np.arange(N_CODE_POINTS, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
-
-
-@functools.cache
-def character_classes() -> NDArray[np.uint8]:
-    """The class of every code point, uint8[0x110000], as the installed `regex` sees them. Takes about 20 ms, once."""
-    classes = np.full(N_CODE_POINTS, CLASSES.index("o"), dtype=np.uint8)
-    letters = (r"\p{Ll}", "l"), (r"\p{Lu}", "u"), (r"\p{Lt}", "u"), (r"\p{Lm}", "c"), (r"\p{Lo}", "c")
-    for item, name in (*letters, (r"\p{M}", "m"), (r"\p{N}", "d"), (r"\s", "b")):
-        for first, end in ranges_of(read_off(item)):
-            classes[first:end] = CLASSES.index(name)
-    for character, name in ("'", "'"), ("/", "/"), (" ", "s"), ("\r", "n"), ("\n", "n"):
-        classes[ord(character)] = CLASSES.index(name)
-    return classes

@@ -1,0 +1,50 @@
+"""What kind of character each code point is to the installed `regex`, and a digest of that, which a provenance holds.
+
+Text is not split by these classes: each pattern has its own (see patterns/determiniser.py).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Lower-case letter, upper-case (or title-case) letter, caseless letter, mark, digit or other number, apostrophe, slash,
+# other, space, newline (\r and \n), other whitespace.
+CLASSES = "lucmd'/osnb"
+_DIGITS = 16  # of hex in a digest
+
+
+@functools.cache
+def classes_digest(into: str | None = None) -> str:
+    """A digest of how the installed `regex` classes each code point, 16 hex digits.
+
+    `regex` does not say which version of Unicode it has, and only its classes matter anyway. The digest is stored, in the
+    folder `into` if that is given, as computing it takes 15 ms and the import of `regex`.
+    """
+    from ..patterns.stored_tables import stored_text
+
+    return stored_text("character classes", lambda: digest_of(character_classes()), into)
+
+
+def digest_of(classes: NDArray[np.uint8]) -> str:
+    """The digest of what `character_classes` gives."""
+    names = np.frombuffer(CLASSES.encode(), dtype=np.uint8)
+    return hashlib.sha256(names[classes].tobytes()).hexdigest()[:_DIGITS]
+
+
+@functools.cache
+def character_classes() -> NDArray[np.uint8]:
+    """The place in CLASSES of the class of every code point, uint8[0x110000]. Takes about 20 ms, once."""
+    from ..patterns.code_points import N_CODE_POINTS, ranges_of, read_off  # here, as it needs `regex`
+
+    classes = np.full(N_CODE_POINTS, CLASSES.index("o"), dtype=np.uint8)
+    letters = (r"\p{Ll}", "l"), (r"\p{Lu}", "u"), (r"\p{Lt}", "u"), (r"\p{Lm}", "c"), (r"\p{Lo}", "c")
+    for item, name in (*letters, (r"\p{M}", "m"), (r"\p{N}", "d"), (r"\s", "b")):
+        for first, end in ranges_of(read_off(item)):
+            classes[first:end] = CLASSES.index(name)
+    for character, name in ("'", "'"), ("/", "/"), (" ", "s"), ("\r", "n"), ("\n", "n"):
+        classes[ord(character)] = CLASSES.index(name)
+    return classes
