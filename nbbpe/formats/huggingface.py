@@ -19,7 +19,7 @@ from ..kernels.compiler.collector import paused_collector
 from ..model.extras import FLAGS, Extras, Flags
 from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
-from ..model.post_processor import read_templates, steps_of
+from ..model.post_processor import read_templates
 from ..model.special_tokens import MAX_ID, tokens_for_placing
 from ..model.vocab_checks import check_bytes
 from ..system.choices import check_one_of
@@ -28,6 +28,7 @@ from ..system.paths import Path
 from ..system.user_warnings import warn_user
 from ..text.normalizer import KINDS, Chain, as_normalizer
 from ..text.normalizer import Normalizer as TextNormalizer
+from ..text.steps import steps_of
 from .gpt2 import vocab_of
 from .json_text import parse_json, read_json
 from .packed_entries import has_twice, packed_entries, packed_pairs
@@ -129,7 +130,7 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
     model = document["model"]
     _check_model(model)
     form = _normalizer(document.get("normalizer")) if normalizer == "apply" else None
-    steps = steps_of(document.get("pre_tokenizer"), "pre_tokenizer", "pretokenizers")
+    steps = steps_of(document.get("pre_tokenizer"), "pre_tokenizer")
     pattern, prefix_space, cutter = pretokenizers.read(steps)
     _check_after(document)
     entries = model.get("vocab")
@@ -225,7 +226,7 @@ def _check_known(part: dict[str, Any], known: set[str], where: str) -> None:
 
 def _normalizer(part: Any) -> TextNormalizer | None:
     """What a normalizer does to text."""
-    steps = steps_of(part, "normalizer", "normalizers")
+    steps = steps_of(part, "normalizer")
     chain = [dict(step) for step in steps]
     for step in chain:
         if step["type"] not in KINDS:
@@ -266,7 +267,7 @@ def _check_model(model: dict[str, Any]) -> None:
 def _check_after(document: dict[str, Any]) -> None:
     read_templates(document.get("post_processor"))
     # Without a decoder nothing is said of decoding.
-    for step in steps_of(document.get("decoder"), "decoder", "decoders"):
+    for step in steps_of(document.get("decoder"), "decoder"):
         if step["type"] not in ("ByteLevel", "Fuse"):
             raise ValueError(f"decoder is {shown(step['type'])}; only ByteLevel turns tokens into the bytes they stand for")
 

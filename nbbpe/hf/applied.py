@@ -16,10 +16,11 @@ from ..encoding.pretoken_numbers import number_few, number_pretokens
 from ..encoding.special_choice import ALL, NONE, Choice
 from ..formats.pretokenizers import digits_of_bytes
 from ..formats.spelling import token_of
-from ..model.post_processor import TYPES_OF_TEXTS, read_spellings, read_templates, read_trimming, read_types, steps_of
+from ..model.post_processor import TYPES_OF_TEXTS, read_spellings, read_templates, read_trimming, read_types
 from ..model.special_tokens import find_overlap
 from ..system.lazy import lazy
 from ..text.normalizer import Chain
+from ..text.steps import steps_of
 from ..tokenizer import Tokenizer
 from .characters import are_alike
 from .rows import Frame
@@ -48,7 +49,7 @@ class Applied:
         self._model = self.tokenizer._model
         self._backend = backend
         # Whether a text is also cut by steps that are not in the pattern: some in Python, and Digits between bytes.
-        steps = steps_of(json.loads(backend.pre_tokenizer.__getstate__()), "pre_tokenizer", "pretokenizers")
+        steps = steps_of(json.loads(backend.pre_tokenizer.__getstate__()), "pre_tokenizer")
         self._cuts_more_than_the_pattern = self._model.extras.cutter is not None or bool(digits_of_bytes(steps))
 
     @lazy
@@ -102,7 +103,7 @@ class Applied:
         sides = (templates.single, types.single), (templates.pair, types.pair)
         n_usual = sum(len(piece) for piece in templates.single if isinstance(piece, list))
         # tokenizers numbers what is there again at each step: the texts, or also the tokens that a step before put around.
-        steps = steps_of(part, "post_processor", "processors")
+        steps = steps_of(part, "post_processor")
         is_numbered_once = all(step["type"] == "ByteLevel" for step in steps[:-1])
         return {
             (is_pair, has_ids): Frame(*sides[is_pair], later, is_pair, has_ids, n_usual, is_numbered_once)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..system.excerpt import first_few, shown
+from ..text.steps import steps_of
 from .special_tokens import MAX_ID
 
 # A piece of a template: ids, or "A" or "B" for the ids of the first or second text.
@@ -43,7 +44,7 @@ PLAIN = Templates(["A"], ["A", "B"])
 
 def read_templates(part: Mapping[str, Any] | None) -> Templates:
     """The templates of a post_processor. Raises ValueError that names a part that is unknown or invalid."""
-    found = [each for each in map(_read, steps_of(part, "post_processor", "processors")) if each is not None]
+    found = [each for each in map(_read, steps_of(part, "post_processor")) if each is not None]
     if len(found) > 1:
         raise ValueError("post_processor is a Sequence of several that add tokens, and nbbpe can honour one")
     return found[0] if found else PLAIN
@@ -65,7 +66,7 @@ class Types(NamedTuple):
 
 def read_types(part: Mapping[str, Any] | None) -> Types:
     """The types of the pieces of a post_processor that `read_templates` accepts."""
-    for step in steps_of(part, "post_processor", "processors"):
+    for step in steps_of(part, "post_processor"):
         if step["type"] == "RobertaProcessing":
             return Types([0, 0, 0], [0, 0, 0, 0, 0], later=(0, 0))
         if step["type"] == "BertProcessing":
@@ -83,7 +84,7 @@ def read_types(part: Mapping[str, Any] | None) -> Types:
 def read_spellings(part: Mapping[str, Any] | None) -> list[tuple[int, str]]:
     """Ids of a post_processor that `read_templates` accepts, each with the token that tokenizers shows for it."""
     found: list[tuple[int, str]] = []
-    for step in steps_of(part, "post_processor", "processors"):
+    for step in steps_of(part, "post_processor"):
         if step["type"] in ("RobertaProcessing", "BertProcessing"):
             found += [(token_id, token) for token, token_id in (step["cls"], step["sep"])]
         if step["type"] == "TemplateProcessing":
@@ -105,7 +106,7 @@ class Trimming(NamedTuple):
 
 def read_trimming(part: Mapping[str, Any] | None) -> Trimming | None:
     """The trimming of a post_processor; None if it trims twice, or after tokens were put around."""
-    steps = steps_of(part, "post_processor", "processors")
+    steps = steps_of(part, "post_processor")
     trims = [step.get("trim_offsets", step["type"] in ("ByteLevel", "RobertaProcessing")) for step in steps]
     if not any(trims):
         return Trimming(False, False)
@@ -169,24 +170,6 @@ def respelled(part: Mapping[str, Any] | None, names: Mapping[str, str]) -> Mappi
             for label, entry in part["special_tokens"].items()
         }
     return changed
-
-
-def steps_of(part: object, where: str, inner: str) -> list[Any]:
-    """The steps of a part of a tokenizer.json: none if it is null, those of a Sequence, also of nested ones.
-
-    where, inner : the names of the part, and of the list in a Sequence
-
-    Raises ValueError that names the part if it is invalid.
-    """
-    if part is None:
-        return []
-    if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
-        raise ValueError(f'{where} must be null or an object with a "type", and is {shown(part)}')
-    if part["type"] != "Sequence":
-        return [part]
-    if not isinstance(part.get(inner), list):
-        raise ValueError(f"{where} is a Sequence, whose {shown(inner)} must be a list")
-    return [step for each in part[inner] for step in steps_of(each, where, inner)]
 
 
 def _read(part: Mapping[str, Any]) -> Templates | None:

@@ -1,4 +1,4 @@
-"""The steps of a tokenizer.json, which anybody may have written: those of a normalizer, or of a pre_tokenizer."""
+"""The steps of the parts of a tokenizer.json, which anybody may have written, and those that change or cut a text."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ from ..system.lazy import imported_on_use, lazy
 regex: Any = imported_on_use("regex")  # few tokenizers need it
 
 _SECONDS = 1.0  # for a search in no text, which takes microseconds
+# From a part of a tokenizer.json to the key of the steps in a Sequence.
+_IN_SEQUENCE = {
+    "normalizer": "normalizers",
+    "pre_tokenizer": "pretokenizers",
+    "post_processor": "processors",
+    "decoder": "decoders",
+}
 
 Self = TypeVar("Self", bound="Steps")
 
@@ -57,6 +64,28 @@ class Steps:
     def _function(self, step: Any) -> Any:
         """What a step does. Raises ValueError for one that is unknown, or cannot be applied exactly."""
         raise NotImplementedError
+
+
+def steps_of(part: object, name: str) -> list[Any]:
+    """The steps of a part of a tokenizer.json: none if it is null, those of a Sequence, also of nested ones.
+
+    name : of the part, a key of `_IN_SEQUENCE`
+
+    Raises ValueError that names the part if it is invalid.
+
+    >>> steps_of({"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}]}, "normalizer")
+    [{'type': 'NFC'}, {'type': 'Lowercase'}]
+    """
+    if part is None:
+        return []
+    if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
+        raise ValueError(f'{name} must be null or an object with a "type", and is {shown(part)}')
+    if part["type"] != "Sequence":
+        return [part]
+    inner = _IN_SEQUENCE[name]
+    if not isinstance(part.get(inner), list):
+        raise ValueError(f"{name} is a Sequence, whose {shown(inner)} must be a list")
+    return [step for each in part[inner] for step in steps_of(each, name)]
 
 
 def kind_of(step: Any, what: str, keys: Mapping[str, set[str]]) -> str:
