@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from .system.memory_limits import MemoryLimit
     from .training.token_rules import TokenRules
     from .vocabulary.report_data import ReportFigures
+    from .words.counting_options import MinWordCount
     from .words.mixture import Mixture
-    from .words.words_in_memory import MinWordCount
 
 
 class TokenizerVocabulary:

@@ -21,8 +21,8 @@ from .training.token_rules import TokenRules
 
 if TYPE_CHECKING:
     from .sources.arrow_data import ArrowData
+    from .words.counting_options import MinWordCount
     from .words.mixture import Mixture
-    from .words.words_in_memory import MinWordCount
 
 
 class _DefaultPattern(str):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ..system.excerpt import shown
 from ..system.executors import check_executor
@@ -11,8 +11,7 @@ from ..system.memory_limits import MemoryLimit, memory_limit_of
 from ..system.progress import ProgressOption
 from ..system.workers import check_workers
 
-if TYPE_CHECKING:
-    from .words_in_memory import MinWordCount
+MinWordCount = int | Literal["auto"] | None
 
 
 class CountingOptions(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from ..kernels.machine.intrinsics import PADDING
 from ..kernels.training.linked_words import MOST_CELLS, n_cells
 from ..system.user_warnings import warn_user
 from ..training.merges import n_bytes_needed
-
-MinWordCount = int | Literal["auto"] | None
+from .counting_options import MinWordCount
 
 _MOST_EXACT = 1 << 16  # occurrences below it are told apart: no text needs a higher threshold
 
