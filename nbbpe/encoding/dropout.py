@@ -23,7 +23,7 @@ from ..system.excerpt import shown
 from ..system.integers import check_integer
 from ..text.text_splitter import TextSplitter
 from ..text.utf8 import Text, check_texts, each_to_bytes
-from ..text.windows import Window, groups
+from ..text.windows import NO_ID, Window, groups
 from .encoder import Encoder
 from .special_choice import Chosen, pack_special_tokens
 from .threads import check_threads, results_of, threads_for
@@ -110,7 +110,7 @@ class _Work:
         """The ids of a document, with its special tokens; random : uint64[1], modified."""
         out = np.empty(window.end - window.start, dtype=self._tables.encoder.dtype)
         start, n_ids = window.start, 0
-        for end, next_start, token_id in [*window.breaks.tolist(), (window.end, window.end, -1)]:
+        for end, next_start, token_id in [*window.breaks.tolist(), (window.end, window.end, NO_ID)]:
             if end > start:
                 n_ids += self._encode_stretch(window.data, start, end, random, out[n_ids:])
             if token_id >= 0:

@@ -34,8 +34,8 @@ class Window(NamedTuple):
     start  : int                       the first byte to encode or count; a piece starts there
     end    : int
     limit  : int                       boundaries after it are not certain, because more text follows; else `end`
-    breaks : int64[n, 3]               start, end and id of each stretch that is not text, ascending; without an id, -1
-        if a document ends there, else CUT. Those that begin up to a byte after the limit are among them
+    breaks : int64[n, 3]               start, end and id (or NO_ID, or CUT) of each stretch that is not text, ascending;
+        those that begin up to a byte after the limit are among them
     """
 
     data: NDArray[np.uint8]
@@ -46,7 +46,7 @@ class Window(NamedTuple):
 
     def ends_document(self) -> NDArray[np.bool_]:
         """Which of the breaks are the end of a document without an id after it, bool[n]."""
-        found: NDArray[np.bool_] = self.breaks[:, 2] == -1
+        found: NDArray[np.bool_] = self.breaks[:, 2] == NO_ID
         return found
 
     def ends_text(self, place: int) -> bool:
@@ -62,7 +62,7 @@ class Window(NamedTuple):
         return self._replace(end=int(self.breaks[-1, 1]) if len(self.breaks) else self.start)
 
     def documents(self) -> Iterator[tuple[bytes, int]]:
-        """Each stretch of text and the id of the break after it, -1 at the end; stretches may be empty."""
+        """Each stretch of text and the id of the break after it, NO_ID at the end; stretches may be empty."""
         for start, end, break_id in self._stretches():
             yield self.data[start:end].tobytes(), break_id
 
@@ -74,7 +74,7 @@ class Window(NamedTuple):
 
     def _stretches(self) -> Iterator[tuple[int, int, int]]:
         start = self.start
-        for first, end, break_id in [*self.breaks.tolist(), (self.end, self.end, -1)]:
+        for first, end, break_id in [*self.breaks.tolist(), (self.end, self.end, NO_ID)]:
             yield start, first, break_id
             start = end
 
@@ -262,11 +262,11 @@ def groups(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
 def concatenated(documents: list[bytes], specials: SpecialTokens, break_id: int | None = None) -> Window:
     """One window of all documents, with special tokens found.
 
-    Without a `break_id`, there is a break of id -1 between any two; with one, a break of that id after each.
+    Without a `break_id`, there is a break of NO_ID between any two; with one, a break of that id after each.
     """
     n_breaks = len(documents) - (break_id is None) if documents else 0
     text = SEPARATOR.join(documents if break_id is None else [*documents, b""])
-    after = np.full((n_breaks, 3), -1 if break_id is None else break_id, dtype=np.int64)
+    after = np.full((n_breaks, 3), NO_ID if break_id is None else break_id, dtype=np.int64)
     if n_breaks:
         after[:, 1] = np.cumsum([len(document) + 1 for document in documents[:n_breaks]])
         after[:, 0] = after[:, 1] - 1
