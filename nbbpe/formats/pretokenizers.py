@@ -21,6 +21,7 @@ from .dialects import escaped, translated
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
 
+_BESIDE_BYTE_LEVEL = ("Digits", "Punctuation", *CUTS)
 _PUNCTUATION = ASCII_PUNCTUATION + members(PUNCTUATION)  # of the step Punctuation
 _ONE_SET = regex.compile(
     r"(?:\\p\{\^?\w+\}|\\[sSdD]|\[(?:[^\\\[\]^&|~-]|\\.\{?\w*\}?|(?<=\w)-(?=\w))+\]|[^\\\[\](){}.*+?|^$])"
@@ -38,17 +39,16 @@ def read(steps: Sequence[dict[str, Any]]) -> tuple[Pattern, bool, Cutter | None]
     Raises ValueError that names a step that cannot be honoured.
     """
     kinds = [step["type"] for step in steps]
-    known = {"Split", "Digits", "Punctuation", "ByteLevel", *CUTS}
-    if "ByteLevel" not in kinds or not set(kinds) <= known or kinds.count("ByteLevel") > 1:
+    unknown = next((kind for kind in kinds if kind != "ByteLevel" and kind not in _BESIDE_BYTE_LEVEL), None)
+    if unknown is not None or kinds.count("ByteLevel") != 1:
         found = cut(" and ".join(kinds), 200) or "null"
-        unknown = next((kind for kind in kinds if kind not in known), None)
-        why = f"; of these {shown(unknown)} is not known" if unknown else ""
-        if "ByteLevel" not in kinds and not unknown:
+        why = f"; of these {shown(unknown)} is not known" if unknown is not None else ""
+        if "ByteLevel" not in kinds and unknown is None:
             why = (
                 ". Without ByteLevel, the vocabulary is one of characters, as those of sentencepiece (Llama 2, Gemma), and "
                 "nbbpe reads BPE on bytes only: use tokenizers for this file"
             )
-        named = ", ".join(["Split", "Digits", "Punctuation", *CUTS[:-1]])
+        named = ", ".join(_BESIDE_BYTE_LEVEL)
         raise ValueError(f"pre_tokenizer is {found}; nbbpe can honour ByteLevel, alone or in a Sequence with {named}{why}")
     place = kinds.index("ByteLevel")
     byte_level = steps[place]
@@ -81,18 +81,15 @@ def _pattern(step: dict[str, Any]) -> Pattern | None:
 
 def _cut_step(step: dict[str, Any]) -> dict[str, Any]:
     """A step as a Cutter has it."""
-    kind = step["type"]
-    if kind in CUTS and kind != "Split":
-        return step
+    kind, pattern = step["type"], step.get("pattern")
     if kind == "Digits":
         text, behavior = r"\p{N}", "Isolated" if step.get("individual_digits", False) else "Contiguous"
     elif kind == "Punctuation":
         text, behavior = f"[{_PUNCTUATION}]", step.get("behavior", "Isolated")
+    elif kind == "Split" and isinstance(pattern, dict) and isinstance(pattern.get("Regex"), str):
+        return {**step, "pattern": {"Regex": str(_regex_of(pattern["Regex"]).regex)}}
     else:
-        pattern = step.get("pattern")
-        if isinstance(pattern, dict) and isinstance(pattern.get("Regex"), str):
-            pattern = {"Regex": str(_regex_of(pattern["Regex"]).regex)}
-        return {**step, "pattern": pattern}
+        return step
     return {"type": "Split", "pattern": {"Regex": text}, "behavior": behavior, "invert": False}
 
 
