@@ -135,8 +135,7 @@ def _check_rules(folder: str, alone: list[dict[str, Any]]) -> None:
 def _check_prefix_space(folder: str, config: Mapping[str, Any], pre_tokenizer: object) -> None:
     """Raise ValueError if a config contradicts the tokenizer.json on the space in front of texts.
 
-    transformers 4 then does what the config says, and 5 mostly what the tokenizer.json says. Neither
-    changes a Sequence.
+    transformers 4 then does what the config says, and 5 mostly what the tokenizer.json says. Neither changes a Sequence.
     """
     said = config.get("add_prefix_space")
     has = pre_tokenizer.get("add_prefix_space") if isinstance(pre_tokenizer, dict) else None

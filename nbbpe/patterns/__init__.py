@@ -1,6 +1,11 @@
 """Split patterns: from the regex to the tables that kernels work with, and `regex` itself where there are none.
 
-Read pattern.py first. Then, in the order in which they are used: pattern_parser.py, places.py, determiniser.py,
-automaton.py, boundaries.py, levels.py, seams.py and pattern_tables.py. Of patterns without an automaton:
-partial_automaton.py, regex_boundaries.py and runs.py. checked_automaton.py compares what automata do with `regex`.
+Read pattern.py first. A regex becomes an automaton by way of pattern_parser.py (a tree, of sets that code_points.py has),
+places.py, determiniser.py and automaton.py; checked_automaton.py compares what it does with `regex`. From automata follow
+certain boundaries (boundaries.py, levels.py), seams (runs.py, seams.py) and words of ASCII (ascii_words.py).
+pattern_tables.py writes all of it as tables, and stored_tables.py keeps these on disk.
+
+Of a regex without an automaton, regex_boundaries.py finds pieces, partial_automaton.py decides some of them, and
+regex_splitter.py splits the others by `regex`, joined_pieces.py many at once. given_regex.py says what any regex may cost.
+named_patterns.py has the regexes of known models, and automaton_drawing.py draws an automaton.
 """

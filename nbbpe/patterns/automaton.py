@@ -8,9 +8,9 @@ Rust's regex do so): of two branches that match, that of the earlier place wins,
 that character, and which state follows; branches after one that matches are cut off. The last match that is reported before
 the dead state is the match. What is before a match is not known: a regex for which it makes a difference has no automaton.
 
-*Canonical*. A match that a later one always overrules is not reported (`_overruled`); states that lead to no
-match are dead; equal states, and classes that all states treat alike, are one. The result depends only on what matches, so
-two regexes match the same in every text exactly when their automata are equal.
+*Canonical*. A match that a later one always overrules is not reported (`_overruled`); states that lead to no match are
+dead; equal states, and classes that all states treat alike, are one. The result depends only on what matches, so two
+regexes match the same in every text exactly when their automata are equal.
 
 *Pieces*. A text is cut into pieces, and all but the last are known to have text after them: `$` cannot match at their ends.
 A regex in which that matters has another automaton for these pieces. GPT-4's ends with

@@ -104,8 +104,7 @@ _Place = tuple[int, int, bool, tuple[int, ...]]  # kind, a set, what it says of 
 
 class _Places:
     """The places of a regex as in places.py, but a repeat takes its part any number of times, so that there are few; and
-    no branch is preferred. To match a look-ahead, or an atomic group, is to come to
-    `found`, too.
+    no branch is preferred. To match a look-ahead, or an atomic group, is to come to `found`, too.
 
     has_dollar : whether some place asks for the last newline of the text
     """

@@ -1,5 +1,9 @@
 """Text: as bytes, in windows, cut into chunks, and prepared for being split.
 
-Read windows.py first. text_windows.py and text_rows.py are for texts in memory, chunks.py for files. normalization.py,
-normalizer.py, cutting.py and preparation.py are for tokenizers that change or cut a text before a pattern splits it.
+Read utf8.py and windows.py first; special_search.py finds the special tokens of a window. text_windows.py and text_rows.py
+are for texts in memory, byte_source.py and chunks.py for files, and text_splitter.py is for whole texts.
+
+For tokenizers that change or cut a text before a pattern splits it: normalization.py has normal forms, normalizer.py and
+cutting.py other steps (steps.py), preparation.py all of it in order, and rewriting.py makes windows of the result.
+unicode_sets.py, character_properties.py and scripts.py know characters.
 """

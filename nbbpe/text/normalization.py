@@ -66,9 +66,7 @@ def _normalized_line(line: str, form: Form) -> str:
 
 @functools.cache
 def _long_runs(full: Form) -> re.Pattern[str]:
-    """Finds long runs of characters that are marks, or that a full decomposition makes marks of.
-
-    U+0F73 is of the second kind: not a mark itself.
+    """Finds long runs of characters that are marks, or that a full decomposition makes marks of, as of U+0F73.
 
     Sorted by their combining class, as normal forms have them, marks take linear time.
     """
