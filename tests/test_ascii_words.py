@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbbpe.kernels.pieces import pattern_tables as layout
+from nbbpe.patterns.ascii_words import words_of_last
 from nbbpe.patterns.automaton import Automaton, compile_automaton
 from nbbpe.patterns.determiniser import MOST_STATES
 from nbbpe.patterns.levels import join_levels
 from nbbpe.patterns.pattern import NAMED, get_pattern
 from nbbpe.patterns.pattern_parser import Unsupported, parse
-from nbbpe.patterns.pattern_tables import words_of_last
 
 
 def words_and_classes(automaton: Automaton):

@@ -48,12 +48,13 @@ from nbbpe.patterns.automaton import DEAD, Automaton, compile_automaton, split
 from nbbpe.patterns.boundaries import certain_pairs, certain_triples
 from nbbpe.patterns.code_points import in_any_case, read_off
 from nbbpe.patterns.levels import join_levels
+from nbbpe.patterns.match_facts import needs_memo
 from nbbpe.patterns.pattern import NAMED, get_pattern
 from nbbpe.patterns.pattern_parser import (
     Unsupported,
     parse,
 )
-from nbbpe.patterns.pattern_tables import needs_memo, new_pattern_tables
+from nbbpe.patterns.pattern_tables import new_pattern_tables
 
 
 @pytest.fixture(params=mostly_slow(PATTERNS, usual=NAMED))

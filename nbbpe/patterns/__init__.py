@@ -2,8 +2,9 @@
 
 Read pattern.py first. A regex becomes an automaton by way of pattern_parser.py (a tree, of sets that code_points.py has),
 places.py, determiniser.py and automaton.py; checked_automaton.py compares what it does with `regex`. From automata follow
-certain boundaries (boundaries.py, levels.py), seams (runs.py, seams.py) and words of ASCII (ascii_words.py).
-pattern_tables.py writes all of it as tables, and stored_tables.py keeps these on disk.
+certain boundaries (boundaries.py, levels.py, rules.py), seams (runs.py, seams.py), words of ASCII (ascii_words.py) and what
+else spares kernels work (match_facts.py). pattern_tables.py writes all of it as tables, and stored_tables.py keeps these on
+disk.
 
 Of a regex without an automaton, regex_boundaries.py finds pieces, partial_automaton.py decides some of them, and
 regex_splitter.py splits the others by `regex`, joined_pieces.py many at once. given_regex.py says what any regex may cost.

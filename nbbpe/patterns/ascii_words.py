@@ -1,14 +1,15 @@
-"""Words of ASCII that an automaton is known to match as a whole, so that a kernel can find their end without a walk."""
+"""Words of ASCII that automata are known to match as a whole, so that a kernel can find their end without a walk."""
 
 from __future__ import annotations
 
+import string
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .automaton import DEAD, START
+from .determiniser import reached
+from .levels import Levels
 
 
 @dataclass(frozen=True)
@@ -27,17 +28,17 @@ class AsciiWords:
     ends: set[int]
 
 
-def ascii_words(next_state: NDArray[Any], tells: NDArray[np.bool_], small: set[int], large: set[int]) -> AsciiWords | None:
-    """The words that an automaton matches, or None.
-
-    next_state, tells : as of Automaton
-    small, large      : the classes of small letters and of capitals
+def words_of_last(levels: Levels) -> AsciiWords | None:
+    """The words that the last automaton matches, by the classes of all levels; None for none.
 
     Why it is so: a lead takes a walk to a state that letters leave as they leave the start. After `least` letters the walk
     is in one state, the same for all words, and remains there while letters follow. At a character of `ends` this state
     reports a match and the walk is dead; at the end of the text it reports one. The last match that is reported counts, and
     this is the last.
     """
+    automaton, class_at = levels.automata[-1], levels.class_at[-1]
+    next_state, tells = automaton.next_state[:, class_at], automaton.tells[:, [*class_at, -1]]
+    small, large = _ascii_letters(levels)
     letters = np.array(sorted(small | large))
     after_first = next_state[START, letters]
     for any_case, run in (True, letters), (False, np.array(sorted(small))):
@@ -52,3 +53,25 @@ def ascii_words(next_state: NDArray[Any], tells: NDArray[np.bool_], small: set[i
                 ends=set(np.flatnonzero((next_state[word] == DEAD) & tells[word, :-1]).tolist()),
             )
     return None
+
+
+def has_plain_words(levels: Levels) -> bool:
+    """Whether words of ASCII are one pretoken: perhaps a space, and letters, of which only the first may be a capital."""
+    small, large = map(list, _ascii_letters(levels))
+    space = levels.classes_of(" ").tolist()
+    for automaton, class_at in zip(levels.automata, levels.class_at, strict=True):
+        next_state = automaton.next_state[:, class_at]
+        if (next_state[:, small + large + space] == DEAD).all():
+            continue  # left between matches as a whole
+        led = next_state[START, space].tolist()
+        after_first = np.unique(next_state[np.ix_([START, *led], small + large)]).tolist()
+        ends = list(reached(after_first, lambda state: next_state[state, small].tolist()))  # noqa: B023
+        if DEAD in led or DEAD in ends or not automaton.tells[ends, -1].all():
+            return False
+    return True
+
+
+def _ascii_letters(levels: Levels) -> tuple[set[int], set[int]]:
+    """The classes of small letters of ASCII, and those of capitals."""
+    small, large = levels.classes_of(string.ascii_lowercase), levels.classes_of(string.ascii_uppercase)
+    return set(small.tolist()), set(large.tolist())

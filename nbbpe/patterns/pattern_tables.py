@@ -6,7 +6,7 @@ For their layout see kernels/pieces/pattern_tables.py.
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -15,19 +15,20 @@ from numpy.typing import NDArray
 from ..kernels.machine.large_pages import zeros
 from ..kernels.pieces import pattern_tables as layout
 from ..system.stretches import starts_of
-from .ascii_words import AsciiWords, ascii_words
+from .ascii_words import has_plain_words, words_of_last
 from .automaton import DEAD, START, Automaton
-from .boundaries import Relation, can_fail, states_after
+from .boundaries import states_after
 from .code_points import Edges
-from .determiniser import UNDECODABLE, reached
+from .determiniser import UNDECODABLE
 from .levels import Level, Levels, join_levels
+from .match_facts import has_stable_pretokens, needs_memo
 from .partial_automaton import PartialAutomaton, as_partial
 from .pattern_parser import Unsupported
+from .rules import put_rules
 from .seams import seam_classes
 
 _IDEOGRAPHS, _HANGUL = (0x5000, 0x9000), (0xB000, 0xD000)
 _N_BITS = 64
-_MOST_TRIED = 40  # places that a rule is grown from
 
 
 def new_pattern_tables(automata: Sequence[Automaton], caseless: Edges) -> layout.PatternTables:
@@ -129,7 +130,7 @@ def _tables_of_boundaries(levels: Levels, n_states: int) -> NDArray[np.uint64]:
         numbers[name] = members[0] if len(members) == 1 else -1
     data[layout.LOW_CLASSES : layout.PAGE_OF] = classes[:0x10000]
     data[layout.ASCII_CLASSES : layout.CLASS_RULES] = classes[:128]
-    _put_rules(levels, classes[:128], data, numbers)
+    put_rules(levels, classes[:128], data, numbers)
     return tables
 
 
@@ -239,210 +240,3 @@ def _pages(classes: NDArray[np.uint8]) -> tuple[NDArray[np.uint16], NDArray[np.u
     numbers: dict[bytes, int] = {}
     page_of = [numbers.setdefault(page.tobytes(), len(numbers)) for page in classes.reshape(-1, 256)]
     return np.array(page_of, dtype=np.uint16), np.frombuffer(b"".join(numbers), dtype=np.uint8)
-
-
-def _put_rules(levels: Levels, of_ascii: NDArray[np.uint8], data: NDArray[np.uint8], numbers: NDArray[np.int64]) -> None:
-    """Write the rules by which boundaries are found."""
-    pairs, all_triples = levels.certain("pairs"), levels.certain("triples")
-    is_ascii = np.zeros(levels.n_classes, dtype=bool)
-    is_ascii[of_ascii] = True
-    # The character in the middle has one byte.
-    triples = all_triples & ~pairs[:, :, None] & is_ascii[:, None]
-    # Rules that hold within ASCII come first: mostly there is room for these in the first parts. (A rule for three may
-    # repeat what rules for two say.)
-    two_of_ascii, three_of_ascii = _product([is_ascii] * 2), _product([is_ascii] * 3)
-    for_two = cover(pairs & two_of_ascii, 2 * layout.RULES, pairs, two_of_ascii)
-    for_three = cover(triples & three_of_ascii, layout.RULES, all_triples, three_of_ascii)
-    n_of_ascii = len(for_two)
-    for_two += cover(pairs & ~_union(for_two, pairs), 2 * layout.RULES - len(for_two), pairs)
-    room = layout.RULES - n_of_ascii - len(for_three)
-    for_three += cover(triples & ~_union(for_three, triples), max(room, 0), all_triples)
-    while True:
-        rules = _packed(for_two, for_three, levels.n_classes)
-        of_kinds, kinds = np.unique(rules[:, of_ascii], axis=1, return_inverse=True)
-        n_kinds = of_kinds.shape[1]
-        if n_kinds <= layout.MOST_KINDS:
-            break
-        (for_three or for_two).pop()  # fewer boundaries cost time only
-    n_first = min(len(for_two), layout.RULES - len(for_three))
-    numbers[layout.PAIR_RULES] = (1 << n_first) - 1
-    if n_first < len(for_two):
-        numbers[layout.MORE_RULES] = layout.OUTSIDE_ASCII if n_of_ascii <= n_first else layout.ALSO_IN_ASCII
-    data[layout.ASCII_RULES : layout.ASCII_CLASSES] = rules[:, of_ascii].reshape(-1)
-    of_classes = data[layout.CLASS_RULES : layout.ASCII_KINDS].reshape(layout.N_PARTS, 64)
-    of_classes[:, : levels.n_classes] = rules
-    data[layout.ASCII_KINDS :][:128] = kinds.reshape(-1)
-    of_each_kind = data[layout.ASCII_KINDS + 128 :][: layout.N_PARTS * layout.MOST_KINDS]
-    of_each_kind.reshape(layout.N_PARTS, -1)[:, :n_kinds] = of_kinds
-
-
-def _packed(
-    for_two: list[list[NDArray[np.bool_]]], for_three: list[list[NDArray[np.bool_]]], n_classes: int
-) -> NDArray[np.uint8]:
-    """The rules of each class, uint8[5, n_classes]: rules for three are in the first parts, together with as many rules for
-    two as there is room for."""
-    rules = np.zeros((layout.N_PARTS, n_classes, layout.RULES), dtype=bool)
-    n_first = min(len(for_two), layout.RULES - len(for_three))
-    for rule, parts in enumerate(for_two[:n_first] + for_three):
-        for part, members in enumerate(parts):
-            rules[part, :, rule] = members
-    for rule, parts in enumerate(for_two[n_first:][: layout.RULES]):
-        for part, members in enumerate(parts):
-            rules[3 + part, :, rule] = members
-    return np.packbits(rules, axis=2, bitorder="little")[:, :, 0]
-
-
-def cover(wanted: Relation, most: int, allowed: Relation, first: Relation | None = None) -> list[list[NDArray[np.bool_]]]:
-    """Sets of classes whose products cover a relation, as far as `most` of them can: of each an array for each index.
-
-    allowed : what products may cover
-    first   : what products may also be grown within, before they are grown to what is allowed
-
-    Each is grown from the remaining place that makes it the largest; fewer boundaries cost time only.
-    """
-    left = wanted.copy()
-    found: list[list[NDArray[np.bool_]]] = []
-    while left.any() and len(found) < most:
-        places = np.argwhere(left)
-        tried = [_of_place(allowed, place) for place in places[:: 1 + len(places) // _MOST_TRIED]]
-        grown = [_grown(allowed, parts) for parts in tried]
-        if first is not None:
-            grown += [_grown(allowed, _grown(allowed & first, parts)) for parts in tried]
-        best = max(grown, key=lambda parts: int((left & _product(parts)).sum()))
-        found.append(best)
-        left &= ~_product(best)
-    return found
-
-
-def _product(parts: Sequence[NDArray[np.bool_]]) -> Relation:
-    result = np.array(True)
-    for part in parts:
-        result = result[..., None] & part
-    return result
-
-
-def _union(products: Sequence[Sequence[NDArray[np.bool_]]], like: Relation) -> Relation:
-    """What some products cover, a relation of the shape of another."""
-    found: Relation = np.zeros(like.shape, dtype=bool)
-    for parts in products:
-        found |= _product(parts)
-    return found
-
-
-def _of_place(like: Relation, place: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
-    """The product of one place of a relation."""
-    return [np.arange(n) == at for n, at in zip(like.shape, place, strict=True)]
-
-
-def _grown(allowed: Relation, parts: list[NDArray[np.bool_]]) -> list[NDArray[np.bool_]]:
-    """A product that is allowed, grown along one index after the other, from the last one."""
-    parts = list(parts)
-    for index in reversed(range(len(parts))):
-        rows = np.moveaxis(allowed, index, 0)
-        others = _product([part for i, part in enumerate(parts) if i != index])
-        parts[index] = np.asarray((rows | ~others).reshape(len(rows), -1).all(axis=1))
-    return parts
-
-
-def needs_memo(automaton: Automaton) -> bool:
-    """Whether walk after walk may go over the same text in one state and then fail (see kernels/pieces/pretokens.py).
-
-    That requires a state that a walk stays in without reporting a match, and that can fail; and walks that begin inside the
-    text of that walk, or before it without a match between, and reach the same state. Raises Unsupported if walks could
-    cycle through several such states.
-    """
-    n = automaton.n_states
-    steps = np.zeros((n, n), dtype=bool)  # from one state to another without a match that ends before
-    for state in range(START, n):
-        steps[state, automaton.next_state[state][~automaton.tells[state, :-1]]] = True
-    fails = can_fail(automaton)
-    steps &= fails[:, None] & fails
-    steps[:, DEAD] = False
-    loops = np.flatnonzero(np.diagonal(steps)).tolist()
-    np.fill_diagonal(steps, False)
-    n_next = steps.sum(axis=1)  # of each state, how many follow that may be on a cycle
-    on_none = np.flatnonzero(n_next == 0).tolist()
-    for state in on_none:
-        before = steps[:, state]
-        n_next -= before
-        on_none += np.flatnonzero(before & (n_next == 0)).tolist()
-    if len(on_none) < n:
-        raise Unsupported("a match that could be searched for again and again without success")
-    first = np.flatnonzero(steps[loops].any(axis=0)).tolist()
-    after_loops = set(reached(first, lambda state: np.flatnonzero(steps[state]).tolist()))
-    return any(_comes_again(automaton, state) or state in after_loops for state in loops)
-
-
-def _comes_again(automaton: Automaton, loop: int) -> bool:
-    """Whether a walk that begins with the characters that keep another in a state reaches that state, too."""
-    classes = np.flatnonzero((automaton.next_state[loop] == loop) & ~automaton.tells[loop, :-1])
-    return loop in reached([START], lambda state: automaton.next_state[state, classes].tolist())
-
-
-def has_stable_pretokens(automata: Sequence[Automaton]) -> bool:
-    """Whether each pretoken, split as a text, is known to be one pretoken again.
-
-    For one automaton it is enough that a match which ends before some character would end as well if the text did, and
-    that no run which finds nothing would find a match if the text ended sooner. All but the last of several must also
-    leave a part of a match whole, as it comes to them when a pretoken of a later one is a text.
-    """
-    for level, automaton in enumerate(automata):
-        tells, fails = automaton.tells, can_fail(automaton)
-        if (tells[:, :-1] & ~tells[:, -1:]).any():
-            return False
-        if any(tells[state, -1] and fails[state] for state in _states_without_match(automaton)):
-            return False
-        if level < len(automata) - 1 and not _matches_parts_of_matches(automaton):
-            return False
-    return True
-
-
-def _states_without_match(automaton: Automaton) -> Iterator[int]:
-    """The states that a run can be in before any match is reported."""
-    next_state, tells = automaton.next_state, automaton.tells
-    return reached([START], lambda state: next_state[state][~tells[state, :-1]].tolist())
-
-
-def _matches_parts_of_matches(automaton: Automaton) -> bool:
-    """Whether each part of a match is known to be one match as a separate text."""
-
-    def following(states: tuple[int, int]) -> list[tuple[int, int]]:
-        """Of a run through a match, and of one that begins within it, the states of both after the same character."""
-        outer, inner = automaton.next_state[list(states)].tolist()
-        return [pair for pair in zip(outer, inner, strict=True) if pair[0] != DEAD]
-
-    first = [pair for state in range(START, automaton.n_states) for pair in following((state, START))]
-    return all(automaton.tells[inner, -1] for _, inner in reached(first, following))  # not of the dead state
-
-
-def has_plain_words(levels: Levels) -> bool:
-    """Whether words of ASCII are one pretoken: perhaps a space, and letters, of which only the first may be a capital."""
-    small, large = _ascii_letters(levels)
-    space = set(levels.classes_of(" ").tolist())
-    for automaton, class_at in zip(levels.automata, levels.class_at, strict=True):
-        next_state = automaton.next_state[:, class_at]
-        everything = list(small | large | space)
-        if (next_state[:, everything] == DEAD).all():
-            continue  # left between matches as a whole
-
-        def after(states: set[int], classes: set[int], next_state: NDArray[np.uint16] = next_state) -> set[int]:
-            return {int(next_state[q, c]) for q in states for c in classes}
-
-        led = after({START}, space)
-        ends = after({START} | led, small | large)
-        ends = set(reached(ends, lambda q: after({q}, small)))
-        if DEAD in led or DEAD in ends or not automaton.tells[list(ends), -1].all():
-            return False
-    return True
-
-
-def _ascii_letters(levels: Levels) -> tuple[set[int], set[int]]:
-    """The classes of small letters of ASCII, and those of capitals."""
-    small, large = levels.classes_of(string.ascii_lowercase), levels.classes_of(string.ascii_uppercase)
-    return set(small.tolist()), set(large.tolist())
-
-
-def words_of_last(levels: Levels) -> AsciiWords | None:
-    """The words of ASCII that the last automaton matches as a whole, by the classes of all levels."""
-    automaton, class_at = levels.automata[-1], levels.class_at[-1]
-    return ascii_words(automaton.next_state[:, class_at], automaton.tells[:, [*class_at, -1]], *_ascii_letters(levels))
