@@ -73,23 +73,28 @@ def _model(document: Any, name: str, normalizer: Normalizer, folder: str | None 
     check_one_of("normalizer", normalizer, ("apply", "ignore"))
     with naming(name):
         if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
-            entries = document if isinstance(document, dict) else {}
-            other = ""
-            if entries and all(type(token_id) is int for token_id in entries.values()):
-                other = "; this is a vocabulary as GPT-2's, which needs its merges.txt: give both"
-            elif entries and all(key.isdecimal() for key in entries):
-                other = (
-                    "; this maps ids to tokens: give GPT-2's vocab.json, which maps tokens to ids, and merges.txt "
-                    "(Tokenizer.save_gpt2 writes both)"
-                )
-            elif entries.get("class_name") == "Tokenizer":
-                other = "; this is a tokenizer of Keras, which numbers words, and nbbpe reads BPE on bytes only"
-            found = (
-                f"has {first_few(list(entries)) or 'no entries'}" if isinstance(document, dict) else f"is {shown(document)}"
-            )
-            raise ValueError(f'must be a JSON object with a "model", as tokenizers writes it, and {found}{other}')
+            raise ValueError(f'must be a JSON object with a "model", as tokenizers writes it, and {_what_it_is(document)}')
         model = _read_document(document, normalizer)
     return model if folder is None else _with_beside(model, document, name, normalizer, folder)
+
+
+def _what_it_is(document: Any) -> str:
+    """What a document is that is no tokenizer.json, for the error; some others are often taken for one."""
+    if not isinstance(document, dict):
+        return f"is {shown(document)}"
+    if not document:
+        return "has no entries"
+    found = f"has {first_few(list(document))}"
+    if all(type(token_id) is int for token_id in document.values()):
+        return f"{found}; this is a vocabulary as GPT-2's, which needs its merges.txt: give both"
+    if all(key.isdecimal() for key in document):
+        return (
+            f"{found}; this maps ids to tokens: give GPT-2's vocab.json, which maps tokens to ids, and merges.txt "
+            "(Tokenizer.save_gpt2 writes both)"
+        )
+    if document.get("class_name") == "Tokenizer":
+        return f"{found}; this is a tokenizer of Keras, which numbers words, and nbbpe reads BPE on bytes only"
+    return found
 
 
 def _with_beside(model: Model, document: dict[str, Any], name: str, normalizer: Normalizer, folder: str) -> Model:
