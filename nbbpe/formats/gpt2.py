@@ -101,15 +101,14 @@ def read_model(
             others = Model.fitting(vocab, merges, [token for token in wanted if token not in twins], split).special
             wanted = {token: twins[token] if token in twins else others[token] for token in wanted}
         is_special = wanted.items() if isinstance(wanted, dict) else ()
+        assert isinstance(merges, list)  # with twins
         _check_twins(vocab, merges, dict(twins.items() - is_special))
         return Model.fitting(vocab, merges, wanted, split)
 
 
-def _check_twins(
-    vocab: PackedVocab, merges: list[tuple[bytes, bytes]] | NDArray[np.int32], twins: Mapping[str, int]
-) -> None:
+def _check_twins(vocab: PackedVocab, merges: list[tuple[bytes, bytes]], twins: Mapping[str, int]) -> None:
     """Raise ValueError where one of these entries would be taken for the token that merges make, as its id is lower."""
-    needed = tokens_of_merges(merges) if isinstance(merges, list) and twins else set()
+    needed = tokens_of_merges(merges) if twins else set()
     for text, token_id in twins.items():
         token = text.encode()
         following = [other for other in vocab.among({token}) if other > token_id]
