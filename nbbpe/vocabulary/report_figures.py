@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from .extension import extend_by_words
 from .frequencies import check_gaps, merge_counts, unreachable
 from .reduction import first_made, truncate
 from .report_data import ReportFigures, Row, TokenFigures, TokenUse
+
+if TYPE_CHECKING:
+    from ..kernels.encoding.merge_table import Merges
 
 _MOST_POINTS, _POINTS_BY_TRUNCATION = 80, 12  # of a curve
 _MOST_SCRIPTS = 14
@@ -140,9 +143,9 @@ def report_figures(
     )
 
 
-def _count(words: WordCounts, table: object, labels: dict[str, int]) -> _Counted:
+def _count(words: WordCounts, table: Merges, labels: dict[str, int]) -> _Counted:
     """Words, encoded and told apart by script; new names of scripts get the next numbers in `labels`."""
-    ids, ends = pretoken_ids(words.text, words.starts, table)  # type: ignore[arg-type]
+    ids, ends = pretoken_ids(words.text, words.starts, table)
     n = len(words.counts)
     data, places = words.text[: words.starts[-1]].tobytes(), words.starts.tolist()
     n_characters, scripts = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
