@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from vocabularies import BYTE_RANKS
 
 import nbbpe
-from nbbpe.formats.dialects import of_fancy_regex, translated
+from nbbpe.formats.dialects import translated
+from nbbpe.formats.fancy_regex import of_fancy_regex
 from nbbpe.formats.tiktoken import split_regex
 from nbbpe.patterns.pattern import NAMED, get_pattern
 

@@ -260,6 +260,6 @@ def pattern_of(regex: str) -> Pattern:
     """The pattern by which a regex of tiktoken's splits. Raises ValueError for one that means something else here."""
     if regex == _ALL:
         return get_pattern(None)
-    from .dialects import of_fancy_regex  # which imports `regex`
+    from .fancy_regex import of_fancy_regex  # which imports `regex`
 
     return regex_pattern(of_fancy_regex(regex))
