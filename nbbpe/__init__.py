@@ -9,11 +9,11 @@ from .model.version import __version__ as __version__
 from .warmup import warmup  # at once: its module has its name
 
 if TYPE_CHECKING:
-    from .conversion import load
     from .default import decode, encode, encode_array, use
     from .encoding.stream_decoder import StreamDecoder
     from .explanation import explain_pattern
     from .idfiles.token_file import TokenFile
+    from .loading import load
     from .text.chunks import find_chunk_boundaries
     from .tokenizer import Tokenizer
     from .trainer import train, train_bpe
@@ -59,7 +59,7 @@ _MODULES = {
     "encode_array": "default",
     "explain_pattern": "explanation",
     "find_chunk_boundaries": "text.chunks",
-    "load": "conversion",
+    "load": "loading",
     "train": "trainer",
     "train_bpe": "trainer",
     "use": "default",

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from .conversion import load
+from .loading import load
 from .system.paths import Path
 from .text.byte_source import Source
 from .text.utf8 import Text

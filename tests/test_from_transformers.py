@@ -11,7 +11,7 @@ import texts
 from timing import seconds
 
 import nbbpe
-from nbbpe.conversion import read_tokenizer
+from nbbpe.cli.formats import read_tokenizer
 
 END = texts.SPECIAL
 TEXT = f"the <a> <b>  <mask> {END}  x[PAD]y <c> <z>"

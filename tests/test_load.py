@@ -14,7 +14,7 @@ import texts
 from vocabularies import BYTE_RANKS, BYTES, rank_lines
 
 import nbbpe
-from nbbpe.conversion import FORMATS, find_format, read_tokenizer
+from nbbpe.cli.formats import FORMATS, find_format, read_tokenizer
 from nbbpe.formats import known_names
 from nbbpe.formats.json_text import parse_json
 from nbbpe.formats.recognise import recognised

@@ -13,7 +13,7 @@ import texts
 
 import nbbpe
 from nbbpe import cli, verification
-from nbbpe.conversion import find_format
+from nbbpe.cli.formats import find_format
 from nbbpe.formats import known_names
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from ..conversion import says_no_pattern
 from ..encoding.alignment import DifferentTexts
 from ..evaluation import evaluate
 from ..inspection import Comparison
@@ -19,6 +18,7 @@ from ..system.paths import Path
 from ..tokenizer import Tokenizer
 from ..vocabulary.report_data import ReportFigures, Row, TokenFigures, TokenUse
 from . import tables
+from .formats import says_no_pattern
 from .options import (
     TOKENIZER,
     as_paths,

@@ -10,10 +10,10 @@ from typing import Literal
 
 import click
 
-from ..conversion import FORMATS, find_format, read_tokenizer
 from ..model.special_tokens import check_special_tokens
 from ..system.links import target_of
 from . import EXIT_FAILED, tables
+from .formats import FORMATS, find_format, read_tokenizer
 from .options import as_usage, check_no_stdout, command, json_option, pattern_of, print_figures
 from .tables import shown_path
 

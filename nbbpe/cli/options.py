@@ -15,13 +15,13 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ..conversion import read_tokenizer
 from ..encoding.special_choice import ALL, NONE
 from ..patterns.pattern import SPLIT_WITH, Pattern, get_pattern
 from ..system.atomic_files import name_in_errors
 from ..system.paths import Path
 from ..tokenizer import Tokenizer
 from . import tables
+from .formats import read_tokenizer
 from .streams import STDIN, as_path
 
 

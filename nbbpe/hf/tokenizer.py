@@ -14,10 +14,10 @@ from tokenizers import Tokenizer as Backend
 from tokenizers.decoders import ByteLevel
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from ..conversion import load
 from ..encoding.special_choice import ALL
 from ..formats.folder import ABOUT
 from ..kernels.compiler.collector import paused_for
+from ..loading import load
 from ..system.atomic_files import made_folder, whole_file, write_text
 from ..system.paths import Path, checked_name
 from ..text.utf8 import has_surrogates

@@ -1,4 +1,4 @@
-"""Tokenizers in any format: one way to read them all, and a table of formats to write."""
+"""The formats that the command writes, and tokenizers read with what their files do not say."""
 
 from __future__ import annotations
 
@@ -6,48 +6,16 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from .formats import gpt2, huggingface
-from .formats.known_names import at_revision
-from .formats.recognise import read_model, recognised
-from .patterns.pattern import PatternLike
-from .system.atomic_files import made_folder
-from .system.paths import Path
-from .system.wrong_argument import WrongArgument
-from .tokenizer import Tokenizer
-
-
-def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True, revision: str | None = None) -> Tokenizer:
-    """Read a tokenizer of any format that nbbpe knows.
-
-    source : a folder that `Tokenizer.save` wrote; Hugging Face's tokenizer.json, or a folder with it (and with the tokens
-        that transformers finds in the files beside it); a .tiktoken file of a known encoding, or a folder with one;
-        Mistral's tekken.json; minbpe's .model; GPT-2's vocab.json and merges.txt (or encoder.json and vocab.bpe), as a
-        folder or as a pair of paths (with the pattern gpt2, and <|endoftext|> as a special token if the vocab has it; if
-        other files of transformers in the folder contradict that, only as a pair); a tokenizers.Tokenizer, a
-        PreTrainedTokenizerFast, a tiktoken.Encoding; a Tokenizer, which is returned as it is. If there is no such path: the
-        name of one of tiktoken's encodings, such as "cl100k_base", or of a model, such as "org/model" or
-        "org/model@revision", which tiktoken or huggingface_hub downloads if it is installed
-
-    check  : False to load a folder even if its files do not belong together, or if it was made with a version of `regex`
-        that classes some characters differently; by default, these are errors
-
-    revision : of a model of the hub, a commit, branch or tag, as after the @ of its name; None for the default branch
-
-    Raises FileNotFoundError, ValueError or TypeError that says what was looked for, or what is broken or not supported. If
-    a format lacks the pattern or the special tokens, or has a part to ignore, pass more arguments to
-    `Tokenizer.from_files`, `from_hf` or `from_tiktoken`.
-
-    >>> import nbbpe
-    >>> tok = nbbpe.train("corpus.txt", 260, ["<|endoftext|>"])
-    >>> tok.to_hf("tokenizer.json")
-    >>> nbbpe.load("tokenizer.json") == tok
-    True
-    """
-    if revision is not None:
-        source = at_revision(source, revision)
-    return source if isinstance(source, Tokenizer) else Tokenizer._of(read_model(source, check))
+from ..formats import gpt2, huggingface
+from ..formats.recognise import recognised
+from ..loading import load
+from ..patterns.pattern import PatternLike
+from ..system.atomic_files import made_folder
+from ..system.paths import Path
+from ..system.wrong_argument import WrongArgument
+from ..tokenizer import Tokenizer
 
 
 class Format(NamedTuple):
@@ -73,13 +41,13 @@ class Format(NamedTuple):
         return len(tokenizer) if self.has_special else len(tokenizer._model.ordinary)
 
     def moves_special(self, tokenizer: Tokenizer) -> bool:
-        """Whether special tokens get other ids if they are given without ids, as by the command's options."""
+        """Whether special tokens get other ids if they are given without ids, as by options."""
         following = max(tokenizer._model.ordinary) + 1
         ids = sorted(tokenizer.special_tokens.values())
         return not self.has_special and ids != list(range(following, following + len(ids)))
 
     def unsaid(self, tokenizer: Tokenizer, written: Sequence[str]) -> list[str]:
-        """The options with which the command reads the written files as this tokenizer again."""
+        """The options with which the written files are read as this tokenizer again."""
         if self.says_all:
             return []
         with suppress(ValueError):  # it says too little
@@ -92,13 +60,13 @@ class Format(NamedTuple):
 
     def check_verifiable(self) -> None:
         """Raise ImportError if the library is missing with which `verify` compares."""
-        from .verification import check_verifiable
+        from ..verification import check_verifiable
 
         check_verifiable(self.name)
 
     def verify(self, tokenizer: Tokenizer, written: Sequence[str]) -> str:
         """Compare the ids of the written files with those of the tokenizer, see `verify_written`."""
-        from .verification import verify_written
+        from ..verification import verify_written
 
         return verify_written(tokenizer._model, tokenizer.encode, self.name, written)
 
