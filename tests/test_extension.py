@@ -25,9 +25,8 @@ from nbbpe.kernels.training import linked_words, merge_loop
 from nbbpe.model.model import Model
 from nbbpe.patterns.pattern import get_pattern
 from nbbpe.training import merges
-from nbbpe.training.learning_options import LearningOptions
+from nbbpe.training.learning_options import TIE_BREAKS, LearningOptions
 from nbbpe.training.merges import learn_merges
-from nbbpe.training.tie_break import TIE_BREAKS
 from nbbpe.vocabulary import extension
 
 NO_PATTERN = get_pattern(None)

@@ -27,9 +27,8 @@ from nbbpe.kernels.training import bucket_queue, linked_words, merge_loop, pair_
 from nbbpe.model import byte_alphabet
 from nbbpe.training import growing_arrays, merges
 from nbbpe.training.first_pairs import pairs_of_bytes
-from nbbpe.training.learning_options import LearningOptions
+from nbbpe.training.learning_options import TIE_BREAKS, LearningOptions
 from nbbpe.training.merges import _scratch, learn_merges
-from nbbpe.training.tie_break import TIE_BREAKS
 from nbbpe.training.token_rules import TokenRules
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")  # the merge loop takes addresses

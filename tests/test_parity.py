@@ -28,11 +28,10 @@ from nbbpe.kernels.training import merge_loop, pair_table, parity_loop
 from nbbpe.patterns.pattern import get_pattern
 from nbbpe.training import parity_queues
 from nbbpe.training.growing_arrays import with_pairs
-from nbbpe.training.learning_options import LearningOptions
+from nbbpe.training.learning_options import TIE_BREAKS, LearningOptions
 from nbbpe.training.merges import learn_merges
 from nbbpe.training.parity_queues import Groups
 from nbbpe.training.start import Start
-from nbbpe.training.tie_break import TIE_BREAKS
 from nbbpe.training.token_rules import TokenRules
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")  # the merge loop takes addresses

@@ -21,9 +21,8 @@ from nbbpe.counting.word_counts import words_from_dict
 from nbbpe.kernels.training import linked_words, token_limits
 from nbbpe.patterns.pattern import NAMED
 from nbbpe.text.character_properties import character_table
-from nbbpe.training.learning_options import LearningOptions
+from nbbpe.training.learning_options import TIE_BREAKS, LearningOptions
 from nbbpe.training.merges import learn_merges
-from nbbpe.training.tie_break import TIE_BREAKS
 from nbbpe.training.token_rules import TokenFilter
 
 CHARACTERS = "abéдגا한中ひカㄅʰ1٣Ⅷ .-\n\u0301😀"

@@ -24,7 +24,7 @@ from nbbpe.counting import parallel_counting
 from nbbpe.idfiles import division
 from nbbpe.patterns.pattern import NAMED
 from nbbpe.text import utf8
-from nbbpe.training.tie_break import TIE_BREAKS
+from nbbpe.training.learning_options import TIE_BREAKS
 
 GPT2 = NAMED["gpt2"].compiled
 CORPUS = [texts.SAMPLE, "the cat sat on the mat. the cat's mat", "bnanana aaaaa ababab", ""]

@@ -15,7 +15,7 @@ from ..model.special_tokens import check_special_tokens
 from ..patterns.pattern import splits_by_regex
 from ..system.memory_limits import memory_limit_of
 from ..trainer import train as train_tokenizer
-from ..training.tie_break import TIE_BREAKS
+from ..training.learning_options import TIE_BREAKS
 from ..training.token_rules import TokenRules
 from ..vocabulary.extension import check_size
 from ..words.count_words import count_words as write_word_counts

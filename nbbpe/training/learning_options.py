@@ -9,11 +9,13 @@ from ..system.choices import check_one_of
 from ..system.integers import check_positive
 from ..system.stopping import ON_INTERRUPT, Stopping
 from ..system.user_warnings import warn_user
-from .tie_break import TIE_BREAKS
 from .token_rules import TokenRules, check_rules, shown_rules
 
 if TYPE_CHECKING:
     from ..counting.word_counts import WordCounts
+
+# The rules by which training chooses among pairs of equal count; `nbbpe.train` says what each does.
+TIE_BREAKS = ("bytes", "ids", "huggingface")
 
 
 class LearningOptions(NamedTuple):

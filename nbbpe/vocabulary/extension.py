@@ -22,10 +22,9 @@ from ..system.stopping import Stopping, stopping_on_signals
 from ..system.user_warnings import warn_user
 from ..system.wrong_argument import WrongArgument
 from ..text.utf8 import each_to_bytes, to_text
-from ..training.learning_options import LearningOptions
+from ..training.learning_options import TIE_BREAKS, LearningOptions
 from ..training.merges import learn_merges
 from ..training.start import Start
-from ..training.tie_break import TIE_BREAKS
 from ..words.corpus import Corpus
 from ..words.counting_options import CountingOptions
 from ..words.finding import find_supply
