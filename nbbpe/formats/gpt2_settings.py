@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Mapping
 
+from ..model.extras import RULES
 from ..system.excerpt import shown
 from ..system.paths import Path
 from .from_transformers import read_beside, read_object
@@ -15,7 +16,6 @@ _CLASSES = ("GPT2Tokenizer", "GPT2TokenizerFast")
 _MODELS = ("gpt2", "gpt_neo", "gptj", "gpt_bigcode", "starcoder2", "codegen", "opt", "phi")
 _END = "<|endoftext|>"
 _ROLES_OF_END = ("bos_token", "eos_token", "unk_token")  # where a config does not say otherwise
-_RULES = ("lstrip", "rstrip", "single_word")  # without a normalizer, `normalized` changes nothing
 
 
 def check_plain_gpt2(vocab_path: Path, special: Container[str]) -> None:
@@ -33,7 +33,8 @@ def check_plain_gpt2(vocab_path: Path, special: Container[str]) -> None:
     tokens = [*beside.listed.values(), *(token for _, token in beside.named)]
     texts = [*(token["content"] for token in tokens), *(text for *_, text in beside.otherwise)]
     others = [text for text in texts if text and text not in special]
-    rules = [(flag, token["content"]) for token in tokens for flag in _RULES if token[flag]]
+    # Without a normalizer, the flag `normalized` changes nothing.
+    rules = [(flag, token["content"]) for token in tokens for flag in RULES if token[flag]]
     if kind is not None and kind not in _CLASSES:
         what = f"{file} says that it is a {shown(kind)}"
     elif config.get("add_prefix_space"):

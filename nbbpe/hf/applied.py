@@ -130,8 +130,7 @@ class Applied:
         form = None if isinstance(model.normalizer, Chain) else model.normalizer
         if trimming is None or form != model.normalizer or model.extras.prefix_space or model.extras.shared:
             return None
-        stripping = [token for token, flags in model.extras.flags.items() if {"lstrip", "rstrip"} & set(flags)]
-        return OffsetFinder(model.packed, model.vocab, model.special, stripping, trimming, form)
+        return OffsetFinder(model.packed, model.vocab, model.special, model.extras.stripping, trimming, form)
 
     def words_in(
         self, ids: list[int] | NDArray[Any], starts: list[int] | NDArray[np.int64]

@@ -19,8 +19,8 @@ from .special_tokens import find_overlap
 #   normalized     : it is looked for in normalized text, and its content is normalized
 #   plain          : it is not special: `decode(skip_special_tokens=True)` keeps it
 #   shared         : it has the id of an ordinary token of the same bytes, which merges need
-FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "plain", "shared")
-_RULES = {"lstrip", "rstrip", "single_word"}
+RULES = ("lstrip", "rstrip", "single_word")
+FLAGS = (*RULES, "normalized", "plain", "shared")
 
 Flags = tuple[str, ...]
 
@@ -42,7 +42,12 @@ class Extras(NamedTuple):
     @property
     def ruled(self) -> dict[str, Flags]:
         """The tokens with a rule that says how they are found."""
-        return {token: flags for token, flags in self.flags.items() if _RULES.intersection(flags)}
+        return {token: flags for token, flags in self.flags.items() if set(RULES).intersection(flags)}
+
+    @property
+    def stripping(self) -> list[str]:
+        """The tokens that take the whitespace before them, or after them."""
+        return [token for token, flags in self.flags.items() if {"lstrip", "rstrip"}.intersection(flags)]
 
     @property
     def text_tokens(self) -> list[str]:
@@ -91,11 +96,11 @@ def later_tokens(special: Iterable[str], extras: Extras, chain: Chain) -> list[s
 
     def may_take(tokens: Iterable[str], others: Iterable[str]) -> bool:
         """Whether some tokens take whitespace, and some of others have any."""
-        strips = any({"lstrip", "rstrip"} & set(extras.flags.get(token, ())) for token in tokens)
+        strips = not set(extras.stripping).isdisjoint(tokens)
         return strips and any(any(map(str.isspace, token)) for token in others)
 
     if first and (alone or may_take(first, normalized) or may_take(normalized, first) or find_overlap(first, normalized)):
         return normalized
-    if not chain.keeps_neighbours and any(_RULES.intersection(extras.flags[token]) for token in normalized):
+    if not chain.keeps_neighbours and not extras.ruled.keys().isdisjoint(normalized):
         return normalized
     return [] if all(map(chain.keeps, normalized)) else normalized
