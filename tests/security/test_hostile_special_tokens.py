@@ -18,7 +18,9 @@ from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.kernels.pieces.special_tokens import SpecialTokens, beginning_node, find_specials, new_special_tokens
+from nbbpe.model.extras import Extras, later_tokens
 from nbbpe.text import special_search, utf8
+from nbbpe.text.normalizer import Chain
 
 MB = 1_000_000
 
@@ -93,6 +95,13 @@ def test_loading_a_file_with_many_added_tokens_takes_linear_time(tmp_path, turns
 
     load(10)
     assert seconds(lambda: load(8000)) < 10 * seconds(lambda: load(2000)) + 0.1
+
+
+def test_which_of_many_added_tokens_are_looked_for_later_is_told_in_linear_time():
+    # A set of the normalized tokens, made again for each token, took 30 s.
+    special = [f"<|added {i}|>" for i in range(40_000)]
+    extras = Extras(dict.fromkeys(special[::2], ("normalized",)))
+    assert seconds(lambda: later_tokens(special, extras, Chain.of(["NFC"])), rounds=1) < 4
 
 
 @pytest.mark.parametrize("rules", [("lstrip",), ("rstrip",), ("lstrip", "rstrip")], ids="-".join)
