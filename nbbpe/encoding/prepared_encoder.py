@@ -42,7 +42,7 @@ class PreparedEncoder(RewritingEncoder):
         # Of two tokens that are equal once normalized, the first; tokenizers takes any of them.
         self._later = {token: chain.apply(token, set()) for token in model.later}
         alone = any("single_word" in of_token and token[:1].isspace() for token, of_token in extras.flags.items())
-        ruled = any(token in extras.ruled for token in model.later)
+        ruled = not extras.ruled.keys().isdisjoint(model.later)
         is_cut = can_be_cut(chain, self._later.values())
         if extras.cutter is not None:  # which must find the whitespace at a cut, to drop it
             is_cut = is_cut and extras.cutter.can_be_cut and chain.keeps_whitespace

@@ -207,7 +207,7 @@ def read_model(path: Path, check: bool = True) -> Model:
     origin = provenance if check else taken_as_it_is(provenance, pattern)
 
     def model_of(vocab: PackedVocab, merges: Any) -> Model:
-        _check_tokens(vocab, special, extras.shared, folder)
+        _check_tokens(vocab, special, set(extras.shared), folder)
         return Model(vocab, merges if has_merges else None, special, pattern, whole, origin, normalizer, extras)
 
     model = None
@@ -236,7 +236,7 @@ def read_model(path: Path, check: bool = True) -> Model:
     return model
 
 
-def _check_tokens(vocab: PackedVocab, special: dict[str, int], shared: list[str], folder: str) -> None:
+def _check_tokens(vocab: PackedVocab, special: dict[str, int], shared: set[str], folder: str) -> None:
     """Raise ValueError for an invalid vocabulary, or one that special tokens do not fit."""
     about_path, vocab_path = os.path.join(folder, ABOUT), os.path.join(folder, _VOCAB)
     ordinary = tokens_for_placing(special, vocab)

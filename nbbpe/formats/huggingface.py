@@ -173,8 +173,10 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
         raise ValueError(f"{error}; a byte's token cannot be an added token too, as {', '.join(of_bytes)} is") from None
     _check_spelling(ordinary, tokens, special, whole)
     near = tokens_for_placing(special, vocab)
-    for token, token_id in special.items():
-        if token_id in near and token not in extras.shared:
+    of_ordinary = set(extras.shared)
+    own = {token: token_id for token, token_id in special.items() if token not in of_ordinary}
+    for token, token_id in own.items():
+        if token_id in near:
             raise ValueError(
                 f"added token {shown(token)} has the id {token_id}, as {shown(near[token_id])} of model.vocab has"
             )
@@ -184,8 +186,8 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
             merges = pretokenizers.without_mixed(merges, digits)
     found = Model.fitting(vocab, merges, special, pattern, form, extras)
     if whole:
-        for token in special:
-            if token in entries and token not in extras.shared and may_be_pretoken(found, token):
+        for token in own:
+            if token in entries and may_be_pretoken(found, token):
                 raise ValueError(
                     f"added token {shown(token)} of model.vocab may be a pretoken of ordinary text, which tokenizers "
                     "would take for it with ignore_merges, and nbbpe would not"

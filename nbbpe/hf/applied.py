@@ -63,11 +63,12 @@ class Applied:
         model, backend, decode = self._model, self._backend, self._backend.decode
         # To tokenizers, a special token that is added again is still one, though its tokenizer.json may say otherwise. It
         # is skipped in decoding then, unless the normalizer changes it.
-        ids = {token: i for token, i in model.special.items() if token not in model.skipped}
+        skipped = model.skipped
+        ids = {token: i for token, i in model.special.items() if token not in skipped}
         if any(backend.id_to_token(i) != token for token, i in ids.items()):
             return None
         still = {token for token, i in ids.items() if decode([i], skip_special_tokens=False) and not decode([i])}
-        special = still.union(model.skipped)
+        special = still.union(skipped)
         plain = set(model.special).difference(special)
         chain = model.chain
         spelled, hiding = ({*some, *(chain.apply(token, set()) for token in some)} - {""} for some in (plain, special))
