@@ -402,6 +402,13 @@ def test_what_the_user_asks_for_is_a_part_of_a_kernels_name(compiles, monkeypatc
     assert not compiles()
 
 
+@pytest.mark.parametrize("variable", ["NUMBA_WARNINGS", "NUMBA_COLOR_SCHEME", "NUMBA_CUDA_LOG_LEVEL", "NUMBA_NUM_THREADS"])
+def test_a_setting_that_changes_no_kernel_is_not_a_part_of_its_name(compiles, monkeypatch, variable):
+    assert compiles()
+    monkeypatch.setenv(variable, "1")
+    assert not compiles()
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [("layouts", lambda: layouts.layouts()._replace(type_at=16)), ("_FORMAT", 999)],

@@ -25,8 +25,14 @@ from .trusted_folders import Folder, PrivateFolder, Untrusted
 
 _PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
 _FORMAT = 1  # of entries and files
-# Settings of Numba that do not change the compiled code, or that are in `Target`.
-_NO_MATTER = {"NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"}
+# Settings of Numba that do not change the compiled code: folders, threads, and messages.
+_OF_RUNS = {
+    *("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_THREADING_LAYER_PRIORITY"),
+    *("NUMBA_COLOR_SCHEME", "NUMBA_WARNINGS", "NUMBA_DISABLE_PERFORMANCE_WARNINGS", "NUMBA_SHOW_HELP"),
+    *("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "NUMBA_FULL_TRACEBACKS", "NUMBA_DEVELOPER_MODE"),
+    *("NUMBA_CAPTURED_ERRORS", "NUMBA_DEBUG_CACHE"),
+}
+_IN_TARGET = {"NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"}
 
 
 def count_stored() -> dict[str, int]:
@@ -99,6 +105,11 @@ def _read_for_kind(kernel: str) -> StoredFile | None:
     return None
 
 
+def changes_code(variable: str) -> bool:
+    """Whether a variable of the environment is a setting of Numba that may change the code of kernels."""
+    return variable.startswith("NUMBA_") and not variable.startswith("NUMBA_CUDA_") and variable not in _OF_RUNS
+
+
 def _own_name(kernel: str) -> str:
     """The file of a kernel as this process would compile it."""
     made_with = (version_of("numba"), version_of("llvmlite"))
@@ -113,9 +124,7 @@ def _others_name(kernel: str, label: str | None = None) -> str:
 
 
 def _key(more: tuple[object, ...]) -> str:
-    settings = sorted(
-        (name, value) for name, value in os.environ.items() if name.startswith("NUMBA_") and name not in _NO_MATTER
-    )
+    settings = sorted((name, value) for name, value in os.environ.items() if changes_code(name) and name not in _IN_TARGET)
     made_for = (_FORMAT, sys.implementation.cache_tag, tuple(layouts()), settings, more)
     return hashlib.sha256(repr(made_for).encode()).hexdigest()[:16]
 

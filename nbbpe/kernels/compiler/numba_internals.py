@@ -51,6 +51,7 @@ from numba.core.typing.context import BaseContext
 from numba.core.untyped_passes import FixupArgs, GenericRewrites, IRProcessing, ReconstructSSA, TranslateByteCode
 from numba.extending import intrinsic
 
+from .kernel_files import changes_code
 from .numba_types import numba_type
 from .plain import jit_enabled
 from .signature import Scalar
@@ -63,12 +64,6 @@ _USUAL = (
     ("LOOP_VECTORIZE", "NUMBA_LOOP_VECTORIZE", 1),
     ("OPT", "NUMBA_OPT", 3),
 )
-# Settings that do not change it: folders, threads, and messages.
-_OF_RUNS = (
-    "NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_THREADING_LAYER_PRIORITY", "NUMBA_COLOR_SCHEME",
-    "NUMBA_WARNINGS", "NUMBA_DISABLE_PERFORMANCE_WARNINGS", "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "NUMBA_SHOW_HELP",
-    "NUMBA_FULL_TRACEBACKS", "NUMBA_DEVELOPER_MODE", "NUMBA_CAPTURED_ERRORS", "NUMBA_DEBUG_CACHE",
-)  # fmt: skip
 
 njit: Any = numba.njit  # its type annotations lack some of its options
 
@@ -357,11 +352,7 @@ def settings_of_its_own() -> list[str]:
     """Numba's settings, and "features", that differ from the environment, by which kernels are stored: they come from
     .numba_config.yaml, or from a program that has set numba.config."""
     given: dict[str, Any] = getattr(getattr(config, "_env_reloader", None), "old_environ", {})  # with those of the file
-    found = {
-        name
-        for name, value in given.items()
-        if os.environ.get(name) != value and name not in _OF_RUNS and not name.startswith("NUMBA_CUDA_")
-    }
+    found = {name for name, value in given.items() if os.environ.get(name) != value and changes_code(name)}
     for name, variable, usual in _USUAL:
         # Profiling has debug information by default.
         set_by = {variable, "NUMBA_ENABLE_PROFILING"} if name == "DEBUGINFO_DEFAULT" else {variable}
