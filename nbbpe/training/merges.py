@@ -226,7 +226,7 @@ def learn_merges(
             used = int(table.state[pair_table.N_OCCURRENCES])
             table = table._replace(occurrences=with_room(table.occurrences, wanted, used))
         elif status == merge_loop.NEED_RARE:
-            tokens.state[[merge_loop.FLOOR, merge_loop.FLOOR_RISES, merge_loop.ASKED]] = 0, 0, linked_words.NONE
+            tokens.state[[merge_loop.FLOOR, merge_loop.FLOOR_RISES, merge_loop.ASKED]] = 0, 0, pair_table.NONE
             del table  # so that its memory is free for the new one
             table = queue.enter(pairs_of_linked(linked, ties.starts), linked, ties, min_count)
             found = _scratch(table, found)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ..kernels.training import bucket_queue, parity_loop
 from ..kernels.training.bucket_queue import TieRule
-from ..kernels.training.linked_words import NONE, LinkedWords
-from ..kernels.training.pair_table import N_PAIRS, PairTable, with_slots
+from ..kernels.training.linked_words import LinkedWords
+from ..kernels.training.pair_table import N_PAIRS, NONE, PairTable, with_slots
 from ..system.stretches import starts_of
 from .growing_arrays import with_pairs, with_room
 

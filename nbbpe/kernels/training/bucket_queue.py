@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from ..compiler.jit import inlined, part
 from ..compiler.signature import int32, int64, structure, uint8, uint64
 from ..machine.intrinsics import address_of, prefetch, read_i32, read_u8, read_u64
-from .linked_words import NONE
-from .pair_table import COUNT, symbols_of
+from .pair_table import COUNT, NONE, symbols_of
 
 MANTISSA_BITS = 10
 N_BUCKETS = (64 - MANTISSA_BITS) << MANTISSA_BITS

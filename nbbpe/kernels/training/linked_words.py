@@ -25,7 +25,6 @@ from ..compiler.signature import int32, int64, reads, structure, uint8, uint32
 from ..machine.large_pages import zeros_of
 from ..machine.splitmix import mixed_bits
 
-NONE = -1  # no pair
 MOST_CELLS = 2**32 - 1  # as many as positions of four bytes can address
 
 # Of digest_words. A change of one, or of mixed_bits, changes the corpus fingerprint of every text.

@@ -17,12 +17,13 @@ from ..compiler.jit import inlined, kernel, part
 from ..compiler.signature import int32, int64, structure
 from ..machine.intrinsics import address_of, prefetch, read_i32, read_i64, read_u32, write_i64, write_u32
 from .bucket_queue import BucketQueue, TieRule, pop_heap, push, settle, tie_addresses
-from .linked_words import NONE, LinkedWords, edge_of, symbol_in, with_symbol, word_count
+from .linked_words import LinkedWords, edge_of, symbol_in, with_symbol, word_count
 from .pair_table import (
     COUNT,
     KEY,
     N_OCCURRENCES,
     N_PAIRS,
+    NONE,
     SLOTS_PER_PAIR,
     PairTable,
     enter_pair,

@@ -30,8 +30,9 @@ from ..compiler.jit import inlined, kernel
 from ..compiler.signature import int32, int64, reads, structure, uint8, uint32
 from ..machine import secret
 from ..machine.large_pages import zeros_of
-from .linked_words import NONE, LinkedWords, edge_of, new_cell, symbol_in, word_count_at
+from .linked_words import LinkedWords, edge_of, new_cell, symbol_in, word_count_at
 
+NONE = -1  # no pair; and no group, source or new pair, which have numbers, too
 KEY, COUNT = range(2)  # the columns of PairTable.rows
 N_PAIRS, N_OCCURRENCES, SHIFT, FACTOR = range(4)  # indexes of the numbers in PairTable.state
 N_BYTE_PAIRS = 1 << 16

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..compiler.jit import kernel, part
 from ..compiler.signature import int32, int64, reads, structure
 from .bucket_queue import BucketQueue, TieRule, pop_heap, settle, tie_addresses
-from .linked_words import NONE, LinkedWords, word_count_at
+from .linked_words import LinkedWords, word_count_at
 from .merge_loop import (
     AHEAD,
     BATCH_DONE,
@@ -34,7 +34,7 @@ from .merge_loop import (
     check_token,
     push_pairs,
 )
-from .pair_table import COUNT, KEY, N_OCCURRENCES, N_PAIRS, SLOTS_PER_PAIR, PairTable, add_pair, symbols_of
+from .pair_table import COUNT, KEY, N_OCCURRENCES, N_PAIRS, NONE, SLOTS_PER_PAIR, PairTable, add_pair, symbols_of
 from .token_limits import TokenLimits
 
 # The columns of ParityQueue.groups and of ParityQueue.sources.
