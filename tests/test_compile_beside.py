@@ -27,7 +27,7 @@ START = """
 import os, sys, time
 import numpy as np
 from nbbpe.kernels.compiler import beside, store
-from nbbpe.kernels.training import linked_words as words
+from nbbpe.kernels.training import linked_words, word_digest as words
 beside.may_start = lambda: True
 """
 BEGIN = "beside.compile_beside([words.digest_words])\n"
@@ -158,12 +158,12 @@ def test_another_list_is_given_when_the_former_is_stored_and_not_before(tmp_path
         + BEGIN
         + (
             "first = beside._current\n"
-            "beside.compile_beside([words.link_symbols])\n"
+            "beside.compile_beside([linked_words.link_symbols])\n"
             "assert beside._current is first\n"
             "first.wait_for(words.digest_words.name)\n"
-            "beside.compile_beside([words.link_symbols])\n"
+            "beside.compile_beside([linked_words.link_symbols])\n"
             "assert beside._current is not first and first.process.returncode is not None\n"
-            "beside._current.wait_for(words.link_symbols.name)\n"
+            "beside._current.wait_for(linked_words.link_symbols.name)\n"
             "words.digest_words.obtained()\n"
             "print(words.digest_words.was_compiled)\n"
         )
@@ -189,7 +189,8 @@ def test_nothing_of_the_other_process_is_left_when_its_last_kernel_is_stored(tmp
 @pytest.mark.parametrize("ends", ["when its kernel is stored", "by a fault"])
 def test_a_kernel_that_is_obtained_after_the_other_process_has_ended_is_compiled_here(ends, tmp_path):
     script = START + ("" if ends != "by a fault" else FAULTS["fails"][0]) + BEGIN
-    script += "words.digest_words.obtained()\nwords.link_symbols.obtained()\nprint(words.link_symbols.was_compiled)\n"
+    script += "words.digest_words.obtained()\nlinked_words.link_symbols.obtained()\n"
+    script += "print(linked_words.link_symbols.was_compiled)\n"
     assert processes.run(script, NUMBA_CACHE_DIR=str(tmp_path)).split() == ["True"]
     assert kernels_in(tmp_path) == 2
 

@@ -36,7 +36,7 @@ USE = (
 import os, sys
 import numba, numpy as np
 sys.path.insert(0, sys.argv[1])
-from nbbpe.kernels.training import linked_words as words
+from nbbpe.kernels.training import word_digest as words
 assert words.__file__.startswith(sys.argv[1]), words.__file__
 if sys.argv[2:]:
     numba.njit(lambda x: x[0])(np.zeros(1))
@@ -91,7 +91,7 @@ def make_read_only(folder: Path) -> None:
 
 def test_kernels_are_kept_in_the_package_and_read_there_by_who_may_not_write(install):
     folder = install / "nbbpe" / "kernels" / "__pycache__"
-    outdated, others = earlier_kernels(folder, "linked_words.digest_words")
+    outdated, others = earlier_kernels(folder, "word_digest.digest_words")
     assert use(install)[0] == ["digest_words"]
     assert not outdated.exists()
     assert others.exists()
@@ -497,10 +497,10 @@ def test_warmup_for_another_processor_writes_what_a_process_for_it_finds(tmp_pat
     script = """
 import sys, nbbpe.warmup
 from nbbpe.kernels.compiler import jit
-from nbbpe.kernels.training import linked_words
+from nbbpe.kernels.training import word_digest
 def compile_one(into):
     from nbbpe.kernels.compiler import obtain
-    folder, compiled = obtain.obtain_object(linked_words.digest_words, into)
+    folder, compiled = obtain.obtain_object(word_digest.digest_words, into)
     return int(compiled), int(folder is None)
 if len(sys.argv) > 3:
     print(*compile_one(sys.argv[1]))

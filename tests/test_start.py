@@ -23,7 +23,7 @@ from effort import mostly_slow
 from nbbpe.kernels.compiler import kernel_files, layouts, numba_internals, obtain, plain
 from nbbpe.kernels.compiler.jit import Kernel, kernel
 from nbbpe.kernels.compiler.signature import boolean, int64, reads, structure, uint8, uint64
-from nbbpe.kernels.training import linked_words
+from nbbpe.kernels.training import word_digest
 
 SMALL = """
 import sys
@@ -159,7 +159,7 @@ except interpreters.RunFailedError as error:
 @pytest.mark.usefixtures("stored")
 @pytest.mark.parametrize("n_processes", mostly_slow([2, 20], usual=[2]))
 def test_many_processes_at_once_on_an_empty_store(tmp_path, n_processes):
-    script = "import numpy as np\nfrom nbbpe.kernels.training import linked_words as words\n" + processes.RUN_A_KERNEL
+    script = "import numpy as np\nfrom nbbpe.kernels.training import word_digest as words\n" + processes.RUN_A_KERNEL
     environment = processes.environment(NUMBA_CACHE_DIR=str(tmp_path))
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     command = [sys.executable, "-c", script]
@@ -332,7 +332,7 @@ def test_what_is_not_as_known_in_numba_gives_one_warning_and_the_same_results(mo
     monkeypatch.setattr(numba_internals, "compile_to_object", fail)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for function, types in (linked_words.digest_words.function, linked_words.digest_words.types), (add_one, (int64,)):
+        for function, types in (word_digest.digest_words.function, word_digest.digest_words.types), (add_one, (int64,)):
             found = Kernel(function, types).obtained()
             assert found.was_compiled
     (warning,) = (each for each in caught if "plain njit" in str(each.message))
@@ -524,7 +524,7 @@ def test_a_fork_waits_for_what_another_thread_compiles(monkeypatch):
     monkeypatch.setattr(obtain, "compiled", compile_slowly)
     monkeypatch.setattr(obtain, "store", lambda *_: None)
     monkeypatch.setattr(obtain, "loaded", lambda *_: None)
-    thread = threading.Thread(target=lambda: [obtain.obtain(linked_words.digest_words) for _ in range(3)])
+    thread = threading.Thread(target=lambda: [obtain.obtain(word_digest.digest_words) for _ in range(3)])
     thread.start()
     assert has_begun.wait(10)
     with warnings.catch_warnings():
@@ -543,7 +543,7 @@ def test_a_fork_of_the_thread_that_compiles_does_not_wait_for_itself():
     script = (
         "import os\n"
         "from nbbpe.kernels.compiler import obtain\n"
-        "from nbbpe.kernels.training import linked_words\n"
+        "from nbbpe.kernels.training import word_digest\n"
         "def fork(_):\n"
         "    child = os.fork()\n"
         "    if child == 0:\n"
@@ -551,7 +551,7 @@ def test_a_fork_of_the_thread_that_compiles_does_not_wait_for_itself():
         "    return b'' if os.waitpid(child, 0)[1] == 0 else None\n"
         "obtain._stored, obtain.compiled = lambda _: None, fork\n"
         "obtain.store, obtain.loaded = lambda *_: None, lambda *arguments: arguments[1]\n"
-        "print(obtain.obtain(linked_words.digest_words))\n"
+        "print(obtain.obtain(word_digest.digest_words))\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=20, check=True)
     assert done.stdout.split() == [b"b''"]
@@ -590,7 +590,7 @@ def test_a_thread_deep_in_recursion_has_its_kernel_compiled(monkeypatch):
     monkeypatch.setattr(obtain, "store", lambda *_: None)
     monkeypatch.setattr(obtain, "loaded", lambda *arguments: arguments[1])
     with ThreadPoolExecutor(1) as thread:
-        found: Any = thread.submit(deep, lambda: obtain.obtain(linked_words.digest_words)).result()
+        found: Any = thread.submit(deep, lambda: obtain.obtain(word_digest.digest_words)).result()
     assert found == b"compiled"
 
 
@@ -607,7 +607,7 @@ def test_an_error_of_a_signals_handler_is_not_taken_for_numbas(monkeypatch):
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.1)
         with pytest.raises(TimeoutError, match="that took too long"):
-            obtain.obtain(linked_words.digest_words)
+            obtain.obtain(word_digest.digest_words)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -627,7 +627,7 @@ def test_an_error_while_a_kernel_is_loaded_is_not_taken_for_a_bad_kernel(monkeyp
     monkeypatch.setattr(obtain, "store", lambda *_: None)
     monkeypatch.setattr(obtain, "loaded", fail)
     with pytest.raises(type(error)):
-        obtain.obtain(linked_words.digest_words)
+        obtain.obtain(word_digest.digest_words)
     assert not plain.is_plain()
 
 
@@ -649,7 +649,7 @@ def test_what_the_system_lacks_is_not_taken_for_another_numba(monkeypatch, error
     monkeypatch.setattr(obtain, "_stored", lambda _: None)
     monkeypatch.setattr(obtain, "compiled", fail)
     with pytest.raises(type(error)):
-        obtain.obtain(linked_words.digest_words)
+        obtain.obtain(word_digest.digest_words)
     assert not plain.is_plain()
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.machine.large_pages import zeros_of
-from ..kernels.training.linked_words import digest_words
+from ..kernels.training.word_digest import digest_words
 from ..system.kernel_threads import run_together
 from ..system.stretches import starts_of
 from ..text.utf8 import padded

@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 
 from ..counting.word_counts import WordCounts
 from ..kernels.compiler.beside import compile_beside
-from ..kernels.training import bucket_queue, linked_words, merge_loop, pair_table, parity_loop, spelling, token_limits
+from ..kernels.training import (
+    bucket_queue,
+    linked_words,
+    merge_loop,
+    pair_table,
+    parity_loop,
+    spelling,
+    token_limits,
+    word_digest,
+)
 from ..model.byte_alphabet import byte_order
 from .first_pairs import pairs_of_bytes, pairs_of_linked, pairs_of_symbols
 from .growing_arrays import with_pairs, with_room
@@ -127,7 +136,7 @@ def compile_beside_counting() -> None:
     counts words."""
     compile_beside(
         [
-            linked_words.digest_words,
+            word_digest.digest_words,
             pair_table.count_byte_pairs,
             pair_table.link_bytes,
             merge_loop.push_all_pairs,

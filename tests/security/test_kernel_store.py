@@ -36,7 +36,7 @@ USE = (
 import logging, os, sys
 import numpy as np
 sys.path.insert(0, sys.argv[1])
-from nbbpe.kernels.training import linked_words as words
+from nbbpe.kernels.training import word_digest as words
 if sys.argv[4:]:
     from llvmlite import binding
     from nbbpe.kernels.compiler import obtain
@@ -362,12 +362,12 @@ import pkgutil, sys
 sys.path.insert(0, sys.argv[1])
 from nbbpe import cli
 from nbbpe.kernels.compiler import jit
-from nbbpe.kernels.training import linked_words
+from nbbpe.kernels.training import word_digest
 from nbbpe.patterns import pattern
 pattern.NAMED.clear()
 
 def walk_packages(*_):  # what imports all kernels: this one is all there is
-    jit.KERNELS[:] = [linked_words.digest_words]
+    jit.KERNELS[:] = [word_digest.digest_words]
     return []
 
 pkgutil.walk_packages = walk_packages

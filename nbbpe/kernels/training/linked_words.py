@@ -21,14 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, kernel, part
-from ..compiler.signature import int32, int64, reads, structure, uint8, uint32
+from ..compiler.signature import int32, int64, reads, structure, uint32
 from ..machine.large_pages import zeros_of
-from ..machine.splitmix import mixed_bits
 
 MOST_CELLS = 2**32 - 1  # as many as positions of four bytes can address
-
-# Of digest_words. A change of one, or of mixed_bits, changes the corpus fingerprint of every text.
-_ZERO, _FNV_PRIME = np.uint64(0), np.uint64(0x100000001B3)
 
 
 @structure(uint32[:], uint32[:], int64[:], int64)
@@ -150,22 +146,3 @@ def frequent_count_at(words, position):
         else:
             high = middle
     return words.frequent_counts[low]
-
-
-@kernel(reads(uint8[:]), reads(int64[:]), reads(int64[:]))
-def digest_words(text, starts, counts):
-    """A digest of words and their counts that does not depend on their order, uint64.
-
-    text, starts, counts : words as bytes in CSR form, read
-
-    The sum over all words of a hash of count and bytes (FNV-1a between two calls of mixed_bits). Words must be distinct
-    (unchecked).
-    Cost: O(n), 1 ns a byte.
-    """
-    total = _ZERO
-    for word in range(counts.shape[0]):
-        hashed = mixed_bits(np.uint64(counts[word]))
-        for position in range(starts[word], starts[word + 1]):
-            hashed = (hashed ^ np.uint64(text[position])) * _FNV_PRIME
-        total += mixed_bits(hashed)
-    return total
