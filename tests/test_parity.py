@@ -220,16 +220,16 @@ def test_each_structure_is_given_room_when_it_is_full(watched, monkeypatch):
 )
 def test_fractions_are_compared_exactly(fractions):
     (a, b), (c, d) = fractions
-    assert is_less(a, b, c, d) == (Fraction(a, b) < Fraction(c, d))
-    assert not is_less(a, b, a, b)
+    assert is_lower_fraction(a, b, c, d) == (Fraction(a, b) < Fraction(c, d))
+    assert not is_lower_fraction(a, b, a, b)
     k = min((2**63 - 1) // max(a, b), 3)
-    assert not is_less(a, b, k * a, k * b)
-    assert not is_less(k * a, k * b, a, b)
+    assert not is_lower_fraction(a, b, k * a, k * b)
+    assert not is_lower_fraction(k * a, k * b, a, b)
 
 
 @njit
-def is_less(a, b, c, d):
-    return parity_loop.is_less(a, b, c, d)
+def is_lower_fraction(a, b, c, d):
+    return parity_loop.is_lower_fraction(a, b, c, d)
 
 
 # Mixtures that ask for it.

@@ -58,8 +58,8 @@ class Tokens(NamedTuple):
     """The merges learned so far; merge i makes token state[N_AT_START] + i, whose bytes are kept in the TieRule.
 
     merges    : int32[n_merges, 2]    left and right id of each merge
-    left_at   : int32[n_tokens]       scratch: the number of the pair (symbol, new token) of the current merge, by symbol
-    right_at  : int32[n_tokens]       scratch: the number of the pair (new token, symbol)
+    left_numbers  : int32[n_tokens]   scratch: the number of the pair (symbol, new token) of the current merge, by symbol
+    right_numbers : int32[n_tokens]   scratch: the number of the pair (new token, symbol)
     new_pairs : int64[2 * n_tokens, 4]    scratch: the pairs of the new token, by number
     state     : int64[7]              tokens so far, bytes included; capacity wanted after a NEED_*; tokens at the start;
                                       the pair that was asked about last, and the answer; the floor, and whether it rises
@@ -67,8 +67,8 @@ class Tokens(NamedTuple):
     """
 
     merges: NDArray[np.int32]
-    left_at: NDArray[np.int32]
-    right_at: NDArray[np.int32]
+    left_numbers: NDArray[np.int32]
+    right_numbers: NDArray[np.int32]
     new_pairs: NDArray[np.int64]
     state: NDArray[np.int64]
 
@@ -77,8 +77,8 @@ def new_tokens(n_start: int, n_tokens: int) -> Tokens:
     """Tokens to which merges are to be added, from `n_start` to `n_tokens`."""
     return Tokens(
         merges=np.empty((n_tokens - n_start, 2), dtype=np.int32),
-        left_at=np.full(n_tokens, NONE, dtype=np.int32),
-        right_at=np.full(n_tokens, NONE, dtype=np.int32),
+        left_numbers=np.full(n_tokens, NONE, dtype=np.int32),
+        right_numbers=np.full(n_tokens, NONE, dtype=np.int32),
         new_pairs=np.empty((2 * n_tokens, 4), dtype=np.int64),
         state=np.array([n_start, 0, n_start, NONE, 0, 0, 1], dtype=np.int64),
     )
@@ -119,7 +119,7 @@ def spell_token(ties, token, left, right):
 def count_new_pair(number_at, left, right, weight, new_at, n_new):
     """Count an occurrence of a pair of the new token and another symbol; the pair gets a number when it is first met.
 
-    number_at : int64   the address of the symbol's entry in left_at or right_at of Tokens, which is modified
+    number_at : int64   the address of the symbol's entry in left_numbers or right_numbers of Tokens, which is modified
     weight    : int64   how often the occurrence counts
     new_at    : int64   the address of Tokens.new_pairs, which is modified
     n_new     : int64   how many pairs have a number
@@ -150,7 +150,7 @@ def apply_merge(pair, token, left_length, right_length, floor, words, table, tok
     floor   : int64                    new pairs that occur less often are not entered
     words   : LinkedWords, modified
     table   : PairTable, modified      counts of the pairs around fall; new entries get counts and occurrences
-    tokens  : Tokens                   new_pairs is scratch; left_at and right_at are NONE before and after
+    tokens  : Tokens                   new_pairs is scratch; left_numbers and right_numbers are NONE before and after
     found   : int64[*], scratch        number << 32 | boundary of the new pairs, before they are sorted by pair; twice the
                                        longest list
 
@@ -161,7 +161,7 @@ def apply_merge(pair, token, left_length, right_length, floor, words, table, tok
     of addresses, each index was tested for being negative, and the loop took 1.1 times as long.
     """
     cells_at, found_at = address_of(words.cells), address_of(found)
-    left_at, right_at = address_of(tokens.left_at), address_of(tokens.right_at)
+    left_at, right_at = address_of(tokens.left_numbers), address_of(tokens.right_numbers)
     starts, lengths, symbol_bits = table.starts, table.lengths, words.symbol_bits
     edge = edge_of(symbol_bits)
     new_at = address_of(tokens.new_pairs)
@@ -241,7 +241,7 @@ def enter_new_pairs(pair, token, left, right, n_new, n_in_a_row, floor, table, t
     rows, slots, starts, lengths = table.rows, table.slots, table.starts, table.lengths
     slots_at, rows_at, occurrences_at = address_of(slots), address_of(rows), address_of(table.occurrences)
     starts_at, lengths_at = address_of(starts), address_of(lengths)
-    left_at, right_at = address_of(tokens.left_at), address_of(tokens.right_at)
+    left_at, right_at = address_of(tokens.left_numbers), address_of(tokens.right_numbers)
     new_at = address_of(tokens.new_pairs)
     end_at = new_at + ROW_BYTES * n_new
     group = group_of(pair, table)  # of all pairs around it, too
@@ -306,8 +306,8 @@ def likely_last_count(count, n_merges, n_wanted):
     the text or of the vocabulary, unless tokens must be short. It may be too much where all that is left is much rarer, as
     in texts that were copied with small changes.
     """
-    part = n_merges / n_wanted
-    return np.int64(0.75 * count * part * part)
+    done = n_merges / n_wanted
+    return np.int64(0.75 * count * done * done)
 
 
 @inlined

@@ -101,7 +101,7 @@ def queue_of(queue, source):
 
 
 @part
-def is_less(numerator_1, denominator_1, numerator_2, denominator_2):
+def is_lower_fraction(numerator_1, denominator_1, numerator_2, denominator_2):
     """Whether one fraction of two int64 (>= 0 and > 0) is less than another, exactly: by their continued fractions.
 
     A product of two such numbers may not fit into 64 bits.
@@ -134,7 +134,7 @@ def worst_source(queue):
         group = sources[source, MEASURED_BY]
         size, n_tokens = groups[group, SIZE], groups[group, GROUP_TOKENS]
         is_worse = worst == NONE or (waits and not must_wait)
-        if is_worse or (waits == must_wait and is_less(size, n_tokens, worst_size, worst_tokens)):
+        if is_worse or (waits == must_wait and is_lower_fraction(size, n_tokens, worst_size, worst_tokens)):
             worst, waits, worst_size, worst_tokens = np.int64(source), must_wait, size, n_tokens
     return worst
 
@@ -222,7 +222,7 @@ def merge_parity_batch(words, table, queue, ties, tokens, found, min_count, limi
     """
     state, merges, starts = tokens.state, tokens.merges, ties.starts
     rows, lengths, table_state = table.rows, table.lengths, table.state
-    group_of, siblings, latest = table.groups, queue.siblings, queue.latest
+    entry_groups, siblings, latest = table.groups, queue.siblings, queue.latest
     groups, sources, heap_starts = queue.groups, queue.sources, queue.heap_starts
     n_sources = sources.shape[0]
     ties_at = tie_addresses(ties, table.rows)
@@ -254,7 +254,7 @@ def merge_parity_batch(words, table, queue, ties, tokens, found, min_count, limi
         has_room = True
         sibling = pair
         while True:
-            group = group_of[sibling]
+            group = entry_groups[sibling]
             length += lengths[sibling]
             groups[group, GROUP_WANTED] += 2 * lengths[sibling]
             if group < n_sources and groups[group, GROUP_WANTED] > heap_starts[group + 1] - heap_starts[group]:
@@ -280,7 +280,7 @@ def merge_parity_batch(words, table, queue, ties, tokens, found, min_count, limi
         state[N_TOKENS] = token + 1
         first_pair = table_state[N_PAIRS]
         while True:
-            group = np.int64(group_of[sibling])
+            group = np.int64(entry_groups[sibling])
             first_new = table_state[N_PAIRS]
             work += lengths[sibling]
             n_replaced = apply_merge(sibling, token, left_length, right_length, 0, words, table, tokens, found)
