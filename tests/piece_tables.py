@@ -8,7 +8,7 @@ from numba import njit
 from nbbpe.kernels.machine.intrinsics import address_of
 from nbbpe.kernels.pieces import piece_table
 from nbbpe.kernels.pieces.growing_table import SlotRoom, grown
-from nbbpe.kernels.pieces.piece_table import N_ENTRIES, SLOT, PieceTable
+from nbbpe.kernels.pieces.piece_table import N_ENTRIES, SLOT_WORDS, PieceTable
 from nbbpe.text.utf8 import padded
 
 
@@ -80,5 +80,5 @@ def assert_holds(table: PieceTable, keys: list[bytes]) -> None:
         assert slot >= 0, key
         assert table.slots[slot + 2 : slot + 4].tolist() == [number, len(keys)]
         assert key_in(table, slot) == key
-    used = table.slots.reshape(-1, SLOT)[:, 1] != 0
+    used = table.slots.reshape(-1, SLOT_WORDS)[:, 1] != 0
     assert used.sum() == len(keys)

@@ -133,7 +133,7 @@ def test_any_number_of_pieces_may_end_in_a_block(n_cuts):
 def homes_of(keys, secret, mask, slots_at, together, one_by_one):
     write_homes(address_of(together), address_of(keys), secret, mask, slots_at)
     for i in range(keys.shape[0]):
-        one_by_one[i] = piece_table.home_slot(keys[i, 0], keys[i, 1], mask + piece_table.SLOT, secret)
+        one_by_one[i] = piece_table.home_slot(keys[i, 0], keys[i, 1], mask + piece_table.SLOT_WORDS, secret)
 
 
 def test_homes_of_keys_are_found_together_as_one_by_one_and_by_the_twin():
@@ -143,11 +143,11 @@ def test_homes_of_keys_are_found_together_as_one_by_one_and_by_the_twin():
         for n_slots in 1, 2, 1 << 20, 1 << 32:
             keys = [(source.getrandbits(64), source.getrandbits(source.choice([0, 20, 64]))) for _ in range(LINE)]
             out, slots = np.full(LINE + 1, -1, dtype=np.int64), np.empty(LINE, dtype=np.int64)
-            arguments = tuple(map(np.uint64, secret)), piece_table.SLOT * (n_slots - 1), 1 << 20
+            arguments = tuple(map(np.uint64, secret)), piece_table.SLOT_WORDS * (n_slots - 1), 1 << 20
             homes_of(np.array(keys, dtype=np.uint64), *arguments, out, slots)
             wanted = [naive.home(low, high, secret, n_slots) for low, high in keys]
             assert out[:LINE].tolist() == [32 * slot + (1 << 20) for slot in wanted]
-            assert slots.tolist() == [piece_table.SLOT * slot for slot in wanted]
+            assert slots.tolist() == [piece_table.SLOT_WORDS * slot for slot in wanted]
             assert out[LINE] == -1
 
 
@@ -332,7 +332,7 @@ def test_pieces_that_come_up_in_a_table_as_full_as_may_be_are_all_found():
     source = random.Random(3)
     keys = sorted({source.randbytes(source.randrange(4, 18)) for _ in range(384)})
     table = filled(keys, capacity=1024, pool=1 << 14)
-    assert len(table.slots) == 1024 * piece_table.SLOT
+    assert len(table.slots) == 1024 * piece_table.SLOT_WORDS
     came = 0
     for key in source.choices(keys, k=2000):
         before, after, _ = bring(table, key)

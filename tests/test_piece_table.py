@@ -25,7 +25,7 @@ from nbbpe.kernels.pieces.piece_table import (
     N_ENTRIES,
     POOL_START,
     POOL_USED,
-    SLOT,
+    SLOT_WORDS,
     PieceTable,
 )
 from nbbpe.kernels.training import count_pieces
@@ -75,7 +75,7 @@ def test_many_keys_grow_the_slots_and_the_pool(size):
     keys = sorted({source.randbytes(source.randrange(max(1, size - 3), size + 4)) for _ in range(3000)})
     table = filled(keys)
     assert_holds(table, keys)
-    assert len(table.slots) * 3 >= 8 * SLOT * len(keys)  # five in eight slots stay free, so that searches are short
+    assert len(table.slots) * 3 >= 8 * SLOT_WORDS * len(keys)  # five in eight slots stay free, so that searches are short
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 6, 7, 12, 13, 96, 97, 1000])
@@ -83,16 +83,16 @@ def test_a_table_that_is_made_for_so_many_keys_takes_them_and_grows_after_them(n
     table = piece_table.new_table(piece_table.slots_for(n), 0)
     keys = [b"%d" % number for number in range(n)]
     assert min((insert_key(table, padded(key), 0, len(key)) for key in keys), default=0) >= 0
-    half = len(table.slots) // SLOT // 2
+    half = len(table.slots) // SLOT_WORDS // 2
     assert half < 4 or 8 * n > 3 * half, "half of the slots would do"
     n_more = next(i for i in range(10**6) if insert_key(table, padded(b"more %d" % i), 0, len(b"more %d" % i)) < 0)
     assert piece_table.is_full(table)
-    assert n + n_more == -(-3 * len(table.slots) // SLOT // 8)
+    assert n + n_more == -(-3 * len(table.slots) // SLOT_WORDS // 8)
 
 
 def in_longer_memory(table: PieceTable, factor: int) -> PieceTable:
     """The table with so many times as many slots, of which the others are empty."""
-    slots = piece_table.new_table(factor * len(table.slots) // SLOT, 0).slots
+    slots = piece_table.new_table(factor * len(table.slots) // SLOT_WORDS, 0).slots
     slots[: len(table.slots)] = table.slots
     return table._replace(slots=slots)
 
@@ -105,10 +105,10 @@ def test_entries_are_spread_over_a_table_that_has_become_longer(factor, capacity
     for n_keys in {3 * capacity // 8, capacity // 4, 0, 1}:
         keys = [b"%d" % i * source.choice([1, 1, 9]) for i in range(n_keys)]
         table = filled(keys, capacity, 1 << 16)
-        assert len(table.slots) == SLOT * capacity
+        assert len(table.slots) == SLOT_WORDS * capacity
         longer = in_longer_memory(table, factor)
         n_before = len(table.slots)
-        assert spread(longer, n_before, np.full(n_before // 2 + SLOT, 7, dtype=np.uint64)) == 0
+        assert spread(longer, n_before, np.full(n_before // 2 + SLOT_WORDS, 7, dtype=np.uint64)) == 0
         assert_holds(longer, keys)
 
 
@@ -118,7 +118,7 @@ def test_entries_of_one_home_are_found_after_they_were_spread():
     keys = [b"%04d" % i for i in range(piece_table.MOST_PROBES)]
     assert min(insert_key(table, padded(key), 0, 4) for key in keys) >= 0
     table = in_longer_memory(table, 2)
-    assert spread(table, SLOT << 10, np.empty(SLOT << 9, dtype=np.uint64)) == 0
+    assert spread(table, SLOT_WORDS << 10, np.empty(SLOT_WORDS << 9, dtype=np.uint64)) == 0
     assert min(find(table, key) for key in keys) >= 0
 
 
@@ -128,13 +128,13 @@ def test_entries_that_find_no_slot_when_they_are_spread_are_kept_with_another_se
     table.state[piece_table.SECRET :] = 0  # by which all keys of up to 4 bytes have one home
     # As no search could have left them: more with this home than a search reads.
     for number in range(n_keys):
-        table.slots[SLOT * number : SLOT * (number + 1)] = *key_words(b"%04d" % number), number, n_keys
+        table.slots[SLOT_WORDS * number : SLOT_WORDS * (number + 1)] = *key_words(b"%04d" % number), number, n_keys
     table.state[N_ENTRIES] = n_keys
     found, room = grown(table, SlotRoom(table.slots), 4)
     assert len(found.slots) > len(table.slots)
     assert found.state[piece_table.SECRET :].all()
     assert_holds(found, [b"%04d" % number for number in range(n_keys)])
-    again, _ = room.lengthened(found, len(found.slots) // SLOT)
+    again, _ = room.lengthened(found, len(found.slots) // SLOT_WORDS)
     assert again.slots.ctypes.data == found.slots.ctypes.data
 
 
@@ -164,7 +164,7 @@ def test_a_table_grows_where_it_is_as_long_as_there_is_room():
 def search_order(home, n_words):
     """All slots in the order of the search that starts at `home`."""
     slots = [home]
-    while len(slots) < n_words // SLOT:
+    while len(slots) < n_words // SLOT_WORDS:
         slots.append(piece_table.next_slot(slots[-1], home, n_words))
     return slots
 
@@ -174,7 +174,7 @@ def test_a_search_goes_through_the_line_of_its_home_and_then_line_after_line(cap
     for home in range(capacity):
         line = home & ~1
         expected = [home, home ^ 1, *((line + 2 + i) % capacity for i in range(capacity - 2))]
-        assert [slot // SLOT for slot in search_order(home * SLOT, capacity * SLOT)] == expected
+        assert [slot // SLOT_WORDS for slot in search_order(home * SLOT_WORDS, capacity * SLOT_WORDS)] == expected
 
 
 @njit
@@ -220,8 +220,8 @@ def test_a_short_key_is_no_long_one_whose_hash_it_spells():
     hashed = int(hash_of(padded(long), len(long), table.state)).to_bytes(8, "little")
     assert insert_key(table, padded(hashed), 0, 8) == 0
     assert find(table, long) == -1
-    assert insert_key(table, padded(long), 0, len(long)) == find(table, long) == SLOT
-    assert key_in(table, SLOT) == long
+    assert insert_key(table, padded(long), 0, len(long)) == find(table, long) == SLOT_WORDS
+    assert key_in(table, SLOT_WORDS) == long
 
 
 def test_a_search_ends_after_so_many_slots():
@@ -244,7 +244,7 @@ def test_a_table_in_which_keys_find_no_slot_gets_another_secret():
         table.slots[slot + 2 : slot + 4] = number, len(keys)
     assert_holds(table, keys)
     assert table.state[piece_table.SECRET :].all()
-    assert len(table.slots) == SLOT << 13  # it did not have to grow
+    assert len(table.slots) == SLOT_WORDS << 13  # it did not have to grow
 
 
 def test_a_full_table_refuses_a_key_and_stays_as_it_was():
@@ -277,7 +277,7 @@ def test_a_table_of_one_type_however_it_was_made():
         assert typeof(table_) == typeof(piece_table.new_table(4, 16))
         assert table_.slots.ctypes.data % 64 == 0  # a slot never lies across two cache lines
         assert table_.slots.flags.writeable
-    assert len(large.slots) == SLOT << 17
+    assert len(large.slots) == SLOT_WORDS << 17
     assert not large.slots.any()
 
 
@@ -403,8 +403,8 @@ def test_keys_that_come_in_the_order_of_another_table_lie_as_far_apart_as_any():
     whole = WordTable()
     whole.add(words)
     # The first of them by slots, as worker processes hand words over: they fill a small table to the half.
-    first = [key_in(whole.table, slot) for slot in np.flatnonzero(whole.table.slots[1::SLOT])[: 1 << 9] * SLOT]
+    first = [key_in(whole.table, slot) for slot in np.flatnonzero(whole.table.slots[1::SLOT_WORDS])[: 1 << 9] * SLOT_WORDS]
     small = filled(first, 1 << 10)
-    slots = [find(small, key) // SLOT for key in first]
+    slots = [find(small, key) // SLOT_WORDS for key in first]
     assert min(slots) < 100
     assert max(slots) > 900

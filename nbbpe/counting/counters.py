@@ -113,7 +113,7 @@ class PieceCounter(Counter):
         words = self._words
         # A table that grows has twice its size at least.
         if self._most_bytes is not None and 2 * words.n_bytes() > self._most_bytes and not words.is_empty():
-            capacity = len(words.table.slots) // piece_table.SLOT
+            capacity = len(words.table.slots) // piece_table.SLOT_WORDS
             parts = words.take_split(self._rules.pattern, self._rules.by_regex)
             del words
             self._words = WordTable()  # so that the memory of the large one is free while words are sorted

@@ -110,13 +110,13 @@ class WordTable:
 
     def _cuts(self, n_threads: int) -> list[int]:
         """Cut the table into parts of some slots, one for each thread: where each begins, and the end of the last."""
-        n_slots = len(self.table.slots) // piece_table.SLOT
+        n_slots = len(self.table.slots) // piece_table.SLOT_WORDS
         n_parts = max(min(n_threads, n_slots // _THREAD_SLOTS), 1)
-        return [piece_table.SLOT * (n_slots * i // n_parts) for i in range(n_parts + 1)]
+        return [piece_table.SLOT_WORDS * (n_slots * i // n_parts) for i in range(n_parts + 1)]
 
     def _together(self, calls: Sequence[Callable[[], T]]) -> list[T]:
         """Run calls that go through parts of the table, see `run_together`."""
-        return run_together(calls, are_long=len(self.table.slots) > piece_table.SLOT * _LONG_SLOTS)
+        return run_together(calls, are_long=len(self.table.slots) > piece_table.SLOT_WORDS * _LONG_SLOTS)
 
     def take_split(self, pattern: Pattern, by_regex: bool) -> list[WordCounts]:
         """Remove all pieces, and return their pretokens in parts that may have words in common.

@@ -115,7 +115,7 @@ class EncoderState:
         large = growing_table.LARGE_SLOTS
         wanted = 2 * large if n_bytes >= _LARGE_TEXT else large if n_bytes >= _LONG_TEXT else 0
         n_slots = min(wanted, piece_table.slots_for(self._fixed.max_pieces))
-        if n_slots * piece_table.SLOT > len(self.table.slots):
+        if n_slots * piece_table.SLOT_WORDS > len(self.table.slots):
             self.table, displaced = self._room.lengthened(self.table, n_slots)
             self._renew(displaced)
 

@@ -21,9 +21,9 @@ from .merge_table import Merges, merges_addresses
 
 MOST_BYTES, MOST_IDS = 15, 11  # of a pretoken that is cached
 SLOT_BITS = 13
-_SLOT = 64  # bytes of a slot, which is a cache line
+_SLOT_BYTES = 64  # a cache line
 _N_IDS, _IDS = 16, 20  # offsets in a slot
-_NOT_ALIGNED = _SLOT - 1  # bits that are 0 in the address of an array that begins with a cache line
+_NOT_ALIGNED = _SLOT_BYTES - 1  # bits that are 0 in the address of an array that begins with a cache line
 
 _8 = np.uint64(8)
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
@@ -85,7 +85,7 @@ def new_state(tables: Tables, longest: int) -> State:
         np.empty(longest, dtype=np.uint32),
         new_scratch(longest, tables.merges),
         new_split_scratch(tables.pattern),
-        zeros(_SLOT // 8 << SLOT_BITS),
+        zeros(_SLOT_BYTES // 8 << SLOT_BITS),
         np.array([tables.merges.secret], dtype=np.uint64),
     )
 
@@ -124,7 +124,7 @@ def copy_ids(from_at, to_at, n_ids):
 def encode_short(at, n, merges_at, scratch_at, cache_at, ids_at, id_size):
     """Write the ids of a pretoken of 1 to MOST_BYTES bytes, from the cache or by merging; returns their number."""
     low, high = key_of_short(at, n)
-    slot_at = cache_at + _SLOT * np.int64((low * _FACTOR ^ high * _FACTOR_2) * _FACTOR >> _HOME_SHIFT)
+    slot_at = cache_at + _SLOT_BYTES * np.int64((low * _FACTOR ^ high * _FACTOR_2) * _FACTOR >> _HOME_SHIFT)
     if read_u64(slot_at) == low and read_u64(slot_at + 8) == high:
         n_ids = np.int64(read_u32(slot_at + _N_IDS))
         copy_ids(slot_at + _IDS, ids_at, n_ids)

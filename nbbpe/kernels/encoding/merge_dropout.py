@@ -21,7 +21,7 @@ from ..machine.intrinsics import address_of, read_u64, write_u64
 from ..machine.large_pages import zeros
 from ..machine.splitmix import next_random
 from .merge_long import (
-    ROW,
+    ROW_BYTES,
     before_row,
     check_length,
     drop_first,
@@ -45,7 +45,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 def dropout_scratch(longest: int) -> NDArray[np.uint64]:
     """Make room for merging pretokens of up to `longest` bytes. Raises OverflowError for too many."""
     check_length(longest)
-    return zeros((_HEAP_BYTES * longest + ROW * (longest + 2)) // 8 + 1)
+    return zeros((_HEAP_BYTES * longest + ROW_BYTES * (longest + 2)) // 8 + 1)
 
 
 @inlined
@@ -70,7 +70,7 @@ def merge_with_dropout(text_at, n, merges_at, scratch_at, threshold, random_at, 
         if token_id >= 0 and not is_dropped(random_at, threshold):
             write_id(ids_at, token_id, id_size)
             return np.int64(1)
-    heap_at, rows_at = scratch_at, scratch_at + _HEAP_BYTES * n + ROW
+    heap_at, rows_at = scratch_at, scratch_at + _HEAP_BYTES * n + ROW_BYTES
     start_rows(rows_at, text_at, n, merges_at)
     size = np.int64(0)
     for i in range(n - 1):

@@ -39,8 +39,8 @@ _NO_RANKS = np.uint64(0xFFFFFFFFFFFFFFFF)
 _ZERO, _ONE, _63 = np.uint64(0), np.uint64(1), np.uint64(63)
 _QUEUE_BYTES = 3 * 3 * 8  # of the queues of merge_long for each byte of a pretoken; most are never touched
 _ENDS_BYTES = 6 * 8
-ROW = 8  # bytes of a row
-_BLOCK = 64  # bytes of a block
+ROW_BYTES = 8  # a symbol and a rank
+_BLOCK_BYTES = 64  # a cache line
 
 
 def check_length(n_bytes: int) -> None:
@@ -54,7 +54,7 @@ def check_length(n_bytes: int) -> None:
 
 def long_scratch(longest: int, n_ascending: int) -> int:
     """Bytes of scratch that pretokens of up to `longest` bytes need; `n_ascending` as in Merges."""
-    rows = ROW * (longest + 2)
+    rows = ROW_BYTES * (longest + 2)
     if not n_ascending:
         return _QUEUE_BYTES * longest + _ENDS_BYTES + rows
     # Each merge removes a place from the lists and adds two at most. The list of every rank may have one block that is not
@@ -62,7 +62,7 @@ def long_scratch(longest: int, n_ascending: int) -> int:
     n_places = 2 * longest
     n_blocks = n_places // PLACES + min(n_places, n_ascending)
     ranks = 8 * n_ascending + 8 * (n_ascending // 64 + 1) + 8 * (n_ascending // 4096 + 1)
-    return rows + 2 * longest + 8 + ranks + _BLOCK * (n_blocks + 1)
+    return rows + 2 * longest + 8 + ranks + _BLOCK_BYTES * (n_blocks + 1)
 
 
 @inlined
@@ -74,9 +74,9 @@ def start_rows(rows_at, text_at, n, merges_at):
         its length, so that the neighbours of any symbol are found from the rows next to it
         the rank of the pair that starts there, or -1
     """
-    write_u32(rows_at - ROW + _SYMBOL, 0)  # of one byte: before position 0 comes -1
+    write_u32(rows_at - ROW_BYTES + _SYMBOL, 0)  # of one byte: before position 0 comes -1
     for i in range(n):
-        row_at = rows_at + ROW * i
+        row_at = rows_at + ROW_BYTES * i
         symbol = np.int64(read_u8(text_at + i))
         rank = np.int64(_NONE)
         if i + 1 < n:
@@ -85,13 +85,13 @@ def start_rows(rows_at, text_at, n, merges_at):
                 rank = found
         write_u32(row_at + _SYMBOL, symbol)
         write_u32(row_at + _RANK, rank)
-    write_u32(rows_at + ROW * n + _SYMBOL, 0)
+    write_u32(rows_at + ROW_BYTES * n + _SYMBOL, 0)
 
 
 @inlined
 def of_row(rows_at, position, column):
     """A column of the row at a position."""
-    return np.int64(read_i32(rows_at + ROW * position + column))
+    return np.int64(read_i32(rows_at + ROW_BYTES * position + column))
 
 
 @inlined
@@ -128,14 +128,14 @@ def write_ids(rows_at, n, merges_at, ids_at, id_size):
 @inlined
 def join(rows_at, position, symbol):
     """Replace the symbol at a position and the next one by one symbol, without a rank."""
-    row_at = rows_at + ROW * position
+    row_at = rows_at + ROW_BYTES * position
     removed = after_row(rows_at, position)
     after = after_row(rows_at, removed)
     write_u32(row_at + _SYMBOL, symbol)
     write_u32(row_at + _RANK, _NONE)
-    write_u32(rows_at + ROW * removed + _RANK, _NONE)
-    write_u32(row_at + ROW + _SYMBOL, position - after)
-    write_u32(rows_at + ROW * (after - 1) + _SYMBOL, position - after)
+    write_u32(rows_at + ROW_BYTES * removed + _RANK, _NONE)
+    write_u32(row_at + ROW_BYTES + _SYMBOL, position - after)
+    write_u32(rows_at + ROW_BYTES * (after - 1) + _SYMBOL, position - after)
 
 
 @inlined
@@ -147,7 +147,7 @@ def new_rank(rows_at, n, left, merges_at):
         found = pair_rank(merges_at, of_row(rows_at, left, _SYMBOL), of_row(rows_at, right, _SYMBOL))
         if found != NO_RANK:
             rank = found
-    write_u32(rows_at + ROW * left + _RANK, rank)
+    write_u32(rows_at + ROW_BYTES * left + _RANK, rank)
     return rank
 
 
@@ -255,7 +255,7 @@ def merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size):
     """
     room = 3 * n
     queues_at, ends_at = scratch_at, scratch_at + _QUEUE_BYTES * n
-    rows_at = scratch_at + _QUEUE_BYTES * n + _ENDS_BYTES + ROW
+    rows_at = scratch_at + _QUEUE_BYTES * n + _ENDS_BYTES + ROW_BYTES
     for i in range(6):
         write_i64(ends_at + 8 * i, 0)
     start_rows(rows_at, text_at, n, merges_at)
@@ -297,25 +297,25 @@ def add_place(lists, free, n_blocks, rank, position):
     block, n_places = np.int64(_NONE), np.int64(PLACES)
     if word & in_word:
         block = np.int64(read_i32(end_at + 4))
-        n_places = np.int64(read_i32(blocks_at + _BLOCK * block + _N_PLACES))
+        n_places = np.int64(read_i32(blocks_at + _BLOCK_BYTES * block + _N_PLACES))
     if n_places == PLACES:
         newer = free
         if newer == _NONE:
             newer = n_blocks
             n_blocks += 1
         else:
-            free = np.int64(read_i32(blocks_at + _BLOCK * newer + _NEWER))
+            free = np.int64(read_i32(blocks_at + _BLOCK_BYTES * newer + _NEWER))
         if block == _NONE:
             write_u64(group_at, group | in_group)
             write_u64(word_at, word | in_word)
             write_u32(end_at, newer)
         else:
-            write_u32(blocks_at + _BLOCK * block + _NEWER, newer)
+            write_u32(blocks_at + _BLOCK_BYTES * block + _NEWER, newer)
         write_u32(end_at + 4, newer)
-        write_u32(blocks_at + _BLOCK * newer + _NEWER, _NONE)
+        write_u32(blocks_at + _BLOCK_BYTES * newer + _NEWER, _NONE)
         block = newer
         n_places = np.int64(0)
-    block_at = blocks_at + _BLOCK * block
+    block_at = blocks_at + _BLOCK_BYTES * block
     write_u32(block_at + 4 * n_places, position)
     write_u32(block_at + _N_PLACES, n_places + 1)
     return free, n_blocks
@@ -389,9 +389,9 @@ def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
     groups_at = scratch_at
     words_at = groups_at + 8 * n_groups
     ends_at = words_at + 8 * ((n_ranks >> 6) + 1)
-    rows_at = ends_at + 8 * n_ranks + ROW
-    merged_at = rows_at + ROW * (n + 1)
-    blocks_at = (merged_at + 2 * n + _BLOCK - 1) & ~(_BLOCK - 1)
+    rows_at = ends_at + 8 * n_ranks + ROW_BYTES
+    merged_at = rows_at + ROW_BYTES * (n + 1)
+    blocks_at = (merged_at + 2 * n + _BLOCK_BYTES - 1) & ~(_BLOCK_BYTES - 1)
     lists = groups_at, words_at, ends_at, blocks_at
     for group in range(n_groups):
         write_u64(groups_at + 8 * group, _ZERO)
@@ -411,17 +411,17 @@ def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
         n_merged = np.int64(0)
         first = block = np.int64(read_i32(ends_at + 8 * rank))
         while block != _NONE:
-            block_at = blocks_at + _BLOCK * block
+            block_at = blocks_at + _BLOCK_BYTES * block
             newer = np.int64(read_i32(block_at + _NEWER))
             if newer != _NONE:
                 for i in range(PLACES):
-                    prefetch(rows_at + ROW * place_of(blocks_at + _BLOCK * newer, i))
+                    prefetch(rows_at + ROW_BYTES * place_of(blocks_at + _BLOCK_BYTES * newer, i))
             for i in range(np.int64(read_i32(block_at + _N_PLACES))):
                 position = place_of(block_at, i)
                 if of_row(rows_at, position, _RANK) == rank:
                     n_merged = merge_run(rows_at, position, rank, symbol, merged_at, n_merged)
             block = newer
-        write_u32(blocks_at + _BLOCK * np.int64(read_i32(ends_at + 8 * rank + 4)) + _NEWER, free)
+        write_u32(blocks_at + _BLOCK_BYTES * np.int64(read_i32(ends_at + 8 * rank + 4)) + _NEWER, free)
         free = first
         last = np.int64(_NONE)
         for i in range(n_merged + AHEAD):

@@ -199,7 +199,7 @@ def write_homes(builder, to_at, keys_at, secret, mask, slots_at):
     products = [builder.mul(builder.and_(each, lanes((1 << 32) - 1)), builder.lshr(each, lanes(32))) for each in sums]
     mixed = builder.mul(builder.add(*products), factor)
     mask, slots = (llvm.copies(builder, value, lanes) for value in (mask, slots_at))
-    # As home_slot, times 8 * SLOT.
+    # As home_slot, times 8 * SLOT_WORDS.
     mask = builder.shl(mask, lanes(3))
     homes = builder.and_(builder.lshr(mixed, lanes(27)), mask)
     llvm.store(builder, builder.add(homes, slots), to_at)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_LINE = 64  # bytes of a cache line
-_PAGE = 2 << 20  # bytes of a large page
+_LINE_BYTES = 64  # of a cache line
+_PAGE_BYTES = 2 << 20  # of a large page
 # Memory that is mostly unused need not exist: 4 bytes of ids for each byte of text may be more than a machine has.
 _NO_RESERVE = 0x4000 if sys.platform == "linux" and os.uname().machine in ("x86_64", "aarch64") else 0
 _HAS_PAGES = hasattr(mmap, "MADV_HUGEPAGE") and hasattr(mmap, "MAP_PRIVATE")
@@ -22,9 +22,9 @@ _HAS_PAGES = hasattr(mmap, "MADV_HUGEPAGE") and hasattr(mmap, "MAP_PRIVATE")
 
 def zeros(n_words: int) -> NDArray[np.uint64]:
     """Zeros, uint64[n_words], aligned to a cache line, and to a large page if they fill one."""
-    if 8 * n_words < _PAGE or not _HAS_PAGES:
-        raw = np.zeros(n_words + _LINE // 8, dtype=np.uint64)
-        return raw[_to_next(raw, _LINE) // 8 :][:n_words]
+    if 8 * n_words < _PAGE_BYTES or not _HAS_PAGES:
+        raw = np.zeros(n_words + _LINE_BYTES // 8, dtype=np.uint64)
+        return raw[_to_next(raw, _LINE_BYTES) // 8 :][:n_words]
     memory, start = _map(8 * n_words)
     return np.frombuffer(memory, dtype=np.uint64, count=n_words, offset=start)
 
@@ -39,7 +39,7 @@ def longer(array: NDArray[np.uint8], n_used: int, n_more: int) -> NDArray[np.uin
 
     It has at least the size of a large page: to let an array grow once cost less than to let it grow often.
     """
-    n_bytes = max(2 * (n_used + n_more), _PAGE)
+    n_bytes = max(2 * (n_used + n_more), _PAGE_BYTES)
     larger = zeros_of(np.uint8, n_bytes)
     larger[:n_used] = array[:n_used]
     return larger
@@ -53,7 +53,7 @@ class Room:
 
     def __init__(self, n: int, dtype: np.dtype[Any]) -> None:
         self._memory: mmap.mmap | None = None
-        if n * dtype.itemsize < 2 * _PAGE or not _HAS_PAGES:
+        if n * dtype.itemsize < 2 * _PAGE_BYTES or not _HAS_PAGES:
             self.array = np.empty(n, dtype=dtype)
         else:
             self._memory, self._start = _map(n * dtype.itemsize, _NO_RESERVE)
@@ -85,9 +85,9 @@ def _map(n_bytes: int, more_flags: int = 0) -> tuple[mmap.mmap, int]:
     """
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | more_flags
     try:
-        memory = mmap.mmap(-1, n_bytes + _PAGE, flags=flags)
+        memory = mmap.mmap(-1, n_bytes + _PAGE_BYTES, flags=flags)
     except OSError as error:
-        raise MemoryError(f"no {n_bytes + _PAGE:,} bytes of memory: {error.strerror}") from None
+        raise MemoryError(f"no {n_bytes + _PAGE_BYTES:,} bytes of memory: {error.strerror}") from None
     with contextlib.suppress(OSError):  # some operating systems have no large pages
         memory.madvise(mmap.MADV_HUGEPAGE)
-    return memory, _to_next(np.frombuffer(memory, dtype=np.uint8), _PAGE)
+    return memory, _to_next(np.frombuffer(memory, dtype=np.uint8), _PAGE_BYTES)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..compiler.jit import inlined
 from ..machine.intrinsics import read_i64, write_i64
 
-_BREAK = 24  # bytes of a break
+BREAK_BYTES = 24  # start, end and id
 
 
 class Breaks(NamedTuple):
@@ -27,27 +27,27 @@ class Breaks(NamedTuple):
 @inlined
 def start_of_break(breaks_at, i):
     """Where a break starts."""
-    return read_i64(breaks_at + _BREAK * i)
+    return read_i64(breaks_at + BREAK_BYTES * i)
 
 
 @inlined
 def end_of_break(breaks_at, i):
     """Where a break ends."""
-    return read_i64(breaks_at + _BREAK * i + 8)
+    return read_i64(breaks_at + BREAK_BYTES * i + 8)
 
 
 @inlined
 def id_of_break(breaks_at, i):
     """The id of a break; less than 0 if it has none."""
-    return read_i64(breaks_at + _BREAK * i + 16)
+    return read_i64(breaks_at + BREAK_BYTES * i + 16)
 
 
 @inlined
 def write_break(breaks_at, i, start, end, break_id):
     """Write a break."""
-    write_i64(breaks_at + _BREAK * i, start)
-    write_i64(breaks_at + _BREAK * i + 8, end)
-    write_i64(breaks_at + _BREAK * i + 16, break_id)
+    write_i64(breaks_at + BREAK_BYTES * i, start)
+    write_i64(breaks_at + BREAK_BYTES * i + 8, end)
+    write_i64(breaks_at + BREAK_BYTES * i + 16, break_id)
 
 
 @inlined

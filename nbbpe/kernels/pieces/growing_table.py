@@ -16,7 +16,7 @@ from .piece_table import (
     LONG_KEY,
     MOST_PROBES,
     POOL_USED,
-    SLOT,
+    SLOT_WORDS,
     PieceTable,
     home_secret_of,
     home_slot,
@@ -40,9 +40,9 @@ class SlotRoom:
     def lengthened(self, table: PieceTable, n_slots: int) -> tuple[PieceTable, NDArray[np.uint64]]:
         """A table whose slots are in this memory with empty ones after them, and scratch for `spread_entries`, which must
         follow."""
-        slots, n_words = table.slots, n_slots * SLOT
+        slots, n_words = table.slots, n_slots * SLOT_WORDS
         if n_words > len(self._room):
-            self._room = zeros(max(n_words, min(8 * max(n_words, LARGE_SLOTS * SLOT), _MOST_ROOM)))
+            self._room = zeros(max(n_words, min(8 * max(n_words, LARGE_SLOTS * SLOT_WORDS), _MOST_ROOM)))
             self._room[: len(slots)] = slots
         return table._replace(slots=self._room[:n_words]), zeros(len(slots) // 2)
 
@@ -59,7 +59,7 @@ def grown(table: PieceTable, room: SlotRoom, longest_key: int) -> tuple[PieceTab
     larger, lost = with_pool(table, longest_key), table.slots[:0]
     if is_full(table):
         larger, displaced = room.lengthened(larger, more_slots(table))
-        lost = displaced[: SLOT * spread(larger, len(table.slots), displaced)]
+        lost = displaced[: SLOT_WORDS * spread(larger, len(table.slots), displaced)]
     if larger is not table and not len(lost):
         return larger, room
     while True:
@@ -70,7 +70,7 @@ def grown(table: PieceTable, room: SlotRoom, longest_key: int) -> tuple[PieceTab
 
 def more_slots(table: PieceTable) -> int:
     """How many slots a full table should have next. A small one soon grows again, so it takes larger steps."""
-    n_slots = len(table.slots) // SLOT
+    n_slots = len(table.slots) // SLOT_WORDS
     return max(2 * n_slots, min(8 * n_slots, LARGE_SLOTS))
 
 
@@ -88,7 +88,7 @@ def enter_entry(table_at, entry_at, low, home_secret):
     if read_u64(slot_at + 8) != 0:
         return False
     write_u64(slot_at, low)
-    for i in range(8, 8 * SLOT, 8):
+    for i in range(8, 8 * SLOT_WORDS, 8):
         write_u64(slot_at + i, read_u64(entry_at + i))
     return True
 
@@ -106,7 +106,7 @@ def spread_entries(table_at, n_before, displaced_at):
     """
     slots_at, home_secret = table_at.slots, home_secret_of(table_at.state)
     displaced_end = displaced_at
-    for slot in range(0, n_before, SLOT):
+    for slot in range(0, n_before, SLOT_WORDS):
         slot_at = slots_at + 8 * slot
         low, high = read_u64(slot_at), read_u64(slot_at + 8)
         if high == 0:
@@ -117,15 +117,15 @@ def spread_entries(table_at, n_before, displaced_at):
         to_at = slots_at + 8 * home  # it is empty, as it is the home only of entries with one former home slot
         if home & (n_before - 1) != slot:
             to_at = displaced_end
-            displaced_end += 8 * SLOT
-        for i in range(0, 8 * SLOT, 8):
+            displaced_end += 8 * SLOT_WORDS
+        for i in range(0, 8 * SLOT_WORDS, 8):
             write_u64(to_at + i, read_u64(slot_at + i))
             write_u64(slot_at + i, np.uint64(0))
     n_lost = 0
-    for entry_at in range(displaced_at, displaced_end, 8 * SLOT):
+    for entry_at in range(displaced_at, displaced_end, 8 * SLOT_WORDS):
         if not enter_entry(table_at, entry_at, read_u64(entry_at), home_secret):
-            for i in range(0, 8 * SLOT, 8):
-                write_u64(displaced_at + 8 * SLOT * n_lost + i, read_u64(entry_at + i))
+            for i in range(0, 8 * SLOT_WORDS, 8):
+                write_u64(displaced_at + 8 * SLOT_WORDS * n_lost + i, read_u64(entry_at + i))
             n_lost += 1
     return n_lost
 
@@ -145,7 +145,7 @@ def rehash(slots, table):
     table_at = table_addresses(table)
     home_secret = home_secret_of(table_at.state)
     entries_at = address_of(slots)
-    for entry_at in range(entries_at, entries_at + 8 * slots.shape[0], 8 * SLOT):
+    for entry_at in range(entries_at, entries_at + 8 * slots.shape[0], 8 * SLOT_WORDS):
         low, high = read_u64(entry_at), read_u64(entry_at + 8)
         if high == 0:
             continue

@@ -34,7 +34,7 @@ from .breaks import end_of_break, start_of_break
 from .piece_table import INLINE_BYTES, find_from, home_secret_of, key_of, prefetch_homes, swap_slots
 from .unmergeable_boundaries import seam_cuts
 
-ROW = 4  # words in a row of a batch
+ROW_WORDS = 4  # of a batch: a key of two words, its home, and where its piece starts
 MIN_ROWS = BLOCK + LINE  # what a batch must have room for: the pieces of a block, and as many as homes are found together
 
 _ONE = np.uint64(1)
@@ -49,12 +49,13 @@ _KEY_MASKS = np.array(
 
 
 def new_batch(n_pieces: int = 256) -> NDArray[np.uint64]:
-    """Make scratch for about `n_pieces` pieces, which are hashed together and then looked up: uint64[n, ROW], see batch_of.
+    """Make scratch for about `n_pieces` pieces, which are hashed together and then looked up: uint64[n, ROW_WORDS],
+    see batch_of.
 
     Choose few enough that the scratch and the prefetched cache lines stay in the fastest cache. 64-byte aligned.
     """
     n_rows = n_pieces + MIN_ROWS
-    return zeros(ROW * n_rows).reshape(n_rows, ROW)
+    return zeros(ROW_WORDS * n_rows).reshape(n_rows, ROW_WORDS)
 
 
 class BatchAddresses(NamedTuple):

@@ -60,7 +60,7 @@ from ..machine.intrinsics import (
 from ..machine.large_pages import zeros
 from ..machine.secret import HOME, LONG
 
-SLOT = 4  # uint64 words in a slot
+SLOT_WORDS = 4  # uint64 in a slot
 INLINE_BYTES = 15  # the longest key that is stored in its slot
 SPILL_BYTES = 16  # the most zeros that `copy_key` writes after a key
 KEY_OVERHEAD = 16  # pool bytes that a long key needs in addition to its bytes: 8 for its length, 8 for reads past its end
@@ -111,7 +111,7 @@ class TableAddresses(NamedTuple):
 
 def new_table(capacity: int, pool_size: int) -> PieceTable:
     """Make an empty table of `capacity` slots (a power of two, 2 or more) with room for `pool_size` bytes of long keys."""
-    slots = zeros(capacity * SLOT)  # no slot crosses a cache line
+    slots = zeros(capacity * SLOT_WORDS)  # no slot crosses a cache line
     pool = np.empty(max(pool_size, POOL_START), dtype=np.uint8)
     return PieceTable(slots, pool, _new_state(0, POOL_START, secret.of_process()))
 
@@ -142,7 +142,7 @@ def slots_for(n: int) -> int:
 
 def is_full(table: PieceTable) -> bool:
     """Whether as many slots are in use as may be, so that `insert` takes no more keys."""
-    return int(table.state[N_ENTRIES]) * _OF * SLOT >= _USED * len(table.slots)
+    return int(table.state[N_ENTRIES]) * _OF * SLOT_WORDS >= _USED * len(table.slots)
 
 
 @inlined
@@ -160,7 +160,7 @@ def home_slot(key_low, key_high, n_words, home_secret):
     """
     low_secret, high_secret, factor = home_secret
     mixed = mixed_words(key_low, key_high, low_secret, high_secret) * factor
-    return np.int64((mixed >> _32) * np.uint64(SLOT) & np.uint64(n_words - 1))
+    return np.int64((mixed >> _32) * np.uint64(SLOT_WORDS) & np.uint64(n_words - 1))
 
 
 @inlined
@@ -176,16 +176,16 @@ def next_slot(slot, home, n_words):
     """The slot after another in the search that starts at `home`: first the other slot of its cache line, which is already
     loaded, then the slots from the next line on, in order."""
     if slot == home:
-        return slot ^ SLOT
-    if slot == home ^ SLOT:
-        slot |= SLOT
-    return (slot + SLOT) & (n_words - 1)
+        return slot ^ SLOT_WORDS
+    if slot == home ^ SLOT_WORDS:
+        slot |= SLOT_WORDS
+    return (slot + SLOT_WORDS) & (n_words - 1)
 
 
 @inlined
 def prefetch_homes(to_at, keys_at, table_at, home_secret):
     """Write the addresses of the home slots of LINE adjacent keys, and prefetch their cache lines."""
-    write_homes(to_at, keys_at, home_secret, table_at.n_words - SLOT, table_at.slots)
+    write_homes(to_at, keys_at, home_secret, table_at.n_words - SLOT_WORDS, table_at.slots)
     for i in range(LINE):
         prefetch(read_i64(to_at + 8 * i))
 
@@ -288,7 +288,7 @@ def swap_slots(table_at, slot, other):
     than MOST_PROBES slots is the key no longer found, which is harmless in a cache.)
     """
     slot_at, other_at = table_at.slots + 8 * slot, table_at.slots + 8 * other
-    for i in range(0, 8 * SLOT, 8):
+    for i in range(0, 8 * SLOT_WORDS, 8):
         word = read_u64(slot_at + i)
         write_u64(slot_at + i, read_u64(other_at + i))
         write_u64(other_at + i, word)
@@ -321,7 +321,7 @@ def insert(table_at, slot, key_at, length, key_low, key_high):
     """
     state_at = table_at.state
     n_entries = read_u64(state_at + 8 * N_ENTRIES)
-    if n_entries * np.uint64(_OF * SLOT) >= np.uint64(_USED * table_at.n_words) or slot == NO_SLOT:
+    if n_entries * np.uint64(_OF * SLOT_WORDS) >= np.uint64(_USED * table_at.n_words) or slot == NO_SLOT:
         return False
     if key_high == LONG_KEY:
         used = read_u64(state_at + 8 * POOL_USED)

@@ -24,6 +24,7 @@ from ..machine.intrinsics import (
     read_u8,
     write_i64,
 )
+from .breaks import BREAK_BYTES
 
 NO_TOKEN = -1
 NO_ROOM = -1  # instead of a number of tokens: there is not enough room for them
@@ -261,9 +262,9 @@ def stack_specials(text_at, start, end, stop, specials, breaks_at, room):
                 row -= 1
                 # Not by breaks.write_break: with both reads before the first write, encode_pieces was compiled differently,
                 # and took 1.04 times as long for a message without special tokens.
-                write_i64(breaks_at + 24 * row, position)
-                write_i64(breaks_at + 24 * row + 8, position + read_i64(specials.tokens + 16 * token))
-                write_i64(breaks_at + 24 * row + 16, read_i64(specials.tokens + 16 * token + 8))
+                write_i64(breaks_at + BREAK_BYTES * row, position)
+                write_i64(breaks_at + BREAK_BYTES * row + 8, position + read_i64(specials.tokens + 16 * token))
+                write_i64(breaks_at + BREAK_BYTES * row + 16, read_i64(specials.tokens + 16 * token + 8))
         position = block
         block -= BLOCK
     return row
@@ -280,12 +281,13 @@ def list_specials(text_at, start, end, stop, specials, breaks_at, room, overlapp
     found = 0
     done = start  # nothing before this position can start a special token any more
     while row < room:
-        position = read_i64(breaks_at + 24 * row)
+        position = read_i64(breaks_at + BREAK_BYTES * row)
         if position >= done:
-            token_end = read_i64(breaks_at + 24 * row + 8)
-            write_i64(breaks_at + 24 * found, position)
-            write_i64(breaks_at + 24 * found + 8, token_end)
-            write_i64(breaks_at + 24 * found + 16, read_i64(breaks_at + 24 * row + 16))
+            token_end = read_i64(breaks_at + BREAK_BYTES * row + 8)
+            # Not by write_break, as above: encode_pieces is compiled differently with it.
+            write_i64(breaks_at + BREAK_BYTES * found, position)
+            write_i64(breaks_at + BREAK_BYTES * found + 8, token_end)
+            write_i64(breaks_at + BREAK_BYTES * found + 16, read_i64(breaks_at + BREAK_BYTES * row + 16))
             found += 1
             done = position + 1 if overlapping else token_end
         row += 1

@@ -20,7 +20,7 @@ from ..pieces.piece_batch import (
 )
 from ..pieces.piece_table import (
     INLINE_BYTES,
-    SLOT,
+    SLOT_WORDS,
     SPILL_BYTES,
     PieceTable,
     copy_key,
@@ -40,7 +40,7 @@ from ..pieces.pretokens import begin_piece, pretoken_end
 from ..pieces.unmergeable_boundaries import NO_JOINS
 
 _ONE = np.uint64(1)
-_SLOTS_AHEAD = 64 * SLOT  # from the slot that is read to the one whose key is prefetched
+_SLOTS_AHEAD = 64 * SLOT_WORDS  # from the slot that is read to the one whose key is prefetched
 
 
 @inlined
@@ -150,7 +150,7 @@ def measure_words(table, first_slot, end_slot):
     table_at = table_addresses(table)
     n_words = 0
     n_bytes = 0
-    for slot in range(first_slot, end_slot, SLOT):
+    for slot in range(first_slot, end_slot, SLOT_WORDS):
         prefetch_key(table_at, (slot + _SLOTS_AHEAD) & (table_at.n_words - 1))
         if table.slots[slot + 2] != 0:
             n_words += 1
@@ -173,7 +173,7 @@ def take_words(table, first_slot, end_slot, position, text, starts, counts):
     text_at, table_at = address_of(text), table_addresses(table)
     n_words = 0
     starts[0] = position
-    for slot in range(first_slot, end_slot, SLOT):
+    for slot in range(first_slot, end_slot, SLOT_WORDS):
         prefetch_key(table_at, (slot + _SLOTS_AHEAD) & (table_at.n_words - 1))
         if table.slots[slot + 2] != 0:
             length = key_length(table_at, slot)
@@ -212,7 +212,7 @@ def take_compound(table, pattern, split_scratch, first_slot, end_slot, text, sta
     position = 0
     starts[0] = 0
     keeps_plain = number_of(pattern_at, PLAIN_WORDS) != 0
-    for slot in range(first_slot, end_slot, SLOT):
+    for slot in range(first_slot, end_slot, SLOT_WORDS):
         prefetch_key(table_at, (slot + _SLOTS_AHEAD) & (table_at.n_words - 1))
         count = np.int64(table.slots[slot + 2])
         if count == 0:
