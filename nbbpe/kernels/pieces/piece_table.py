@@ -359,7 +359,7 @@ def copy_key(table_at, slot, out_at):
         write_u64(out_at + 8, high & _HIGH_BYTES[INLINE_BYTES])
     else:
         stored_at = table_at.pool + np.int64(high ^ LONG_KEY)
-        length = np.int64(read_u64(stored_at))
+        length = read_i64(stored_at)
         copy_words(stored_at + 8, out_at, length)
     write_u64(out_at + length, np.uint64(0))
     return length
@@ -388,4 +388,4 @@ def key_length(table_at, slot):
     high = read_u64(table_at.slots + 8 * slot + 8)
     if high < LONG_KEY:
         return np.int64(high >> _LENGTH_SHIFT)
-    return np.int64(read_u64(table_at.pool + np.int64(high ^ LONG_KEY)))
+    return read_i64(table_at.pool + np.int64(high ^ LONG_KEY))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, part
 from ..compiler.signature import int32, int64, structure, uint8, uint64
-from ..machine.intrinsics import address_of, prefetch, read_i32, read_u8, read_u64
+from ..machine.intrinsics import address_of, prefetch, read_i32, read_i64, read_u8, read_u64
 from .pair_table import COUNT, NONE, symbols_of
 
 MANTISSA_BITS = 10
@@ -99,8 +99,8 @@ def tie_addresses(ties, rows):
 def compare_spelling(token_1, token_2, ties_at):
     """-1, 0 or 1 as the bytes of token_1 are less than, equal to or greater than those of token_2. Cost: O(length)."""
     _, _, _, text_at, starts_at, _ = ties_at
-    start_1, end_1 = np.int64(read_u64(starts_at + 8 * token_1)), np.int64(read_u64(starts_at + 8 * token_1 + 8))
-    start_2, end_2 = np.int64(read_u64(starts_at + 8 * token_2)), np.int64(read_u64(starts_at + 8 * token_2 + 8))
+    start_1, end_1 = read_i64(starts_at + 8 * token_1), read_i64(starts_at + 8 * token_1 + 8)
+    start_2, end_2 = read_i64(starts_at + 8 * token_2), read_i64(starts_at + 8 * token_2 + 8)
     length_1, length_2 = end_1 - start_1, end_2 - start_2
     for i in range(min(length_1, length_2)):
         byte_1, byte_2 = read_u8(text_at + start_1 + i), read_u8(text_at + start_2 + i)
@@ -113,8 +113,8 @@ def compare_spelling(token_1, token_2, ties_at):
 def comes_first(pair_1, pair_2, ties_at):
     """Whether the tie rule puts pair_1 before pair_2, both of the same count. Cost: mostly one or two 8-byte compares."""
     kind, prefixes_at, order_at, _, _, rows_at = ties_at
-    left_1, right_1 = symbols_of(np.int64(read_u64(rows_at + 16 * pair_1)))
-    left_2, right_2 = symbols_of(np.int64(read_u64(rows_at + 16 * pair_2)))
+    left_1, right_1 = symbols_of(read_i64(rows_at + 16 * pair_1))
+    left_2, right_2 = symbols_of(read_i64(rows_at + 16 * pair_2))
     for token_1, token_2 in ((left_1, left_2), (right_1, right_2)):
         if token_1 == token_2:
             continue
