@@ -3,11 +3,11 @@
 Everything here is portable LLVM IR. A `<64 x i8>` compare becomes one AVX-512 instruction, two AVX2 ones or four NEON ones,
 depending on the machine.
 
-Loads take an address. Numba counts references for every array that a helper function takes, with atomic operations that
-cost more than the rest of a look-up. Helpers that run once a piece or once a block therefore take addresses, which the
-kernels get from their arrays by `address_of` (counting: 540 MB/s, and 190 with arrays). None of these loads is
-bounds-checked, not even under `NUMBA_BOUNDSCHECK=1`: the caller promises that the bytes exist (text buffers have `PADDING`
-spare bytes for that).
+Loads take an address, and so do helpers that run once a piece or once a block. Kernels get it from their arrays by
+`address_of`. Numbers of any size can be read from any byte, no index is tested for being negative, and a helper takes one
+number in place of the seven or more that make an array. (A plain `njit`, see compiler/plain.py, also counts references for
+each array that a helper takes.) None of these loads is bounds-checked, not even under `NUMBA_BOUNDSCHECK=1`: the caller
+promises that the bytes exist (text buffers have `PADDING` spare bytes for that).
 """
 
 from ..compiler.jit import cgutils, generic_intrinsic, intrinsic, ir, llvm, types

@@ -81,10 +81,8 @@ def bucket_of(count):
 
 @inlined
 def tie_addresses(ties, rows):
-    """The arguments of the comparisons: the kind of the tie rule, and the addresses of its arrays and of the pairs' rows.
-
-    With arrays, Numba's reference counting took more than half of the time of a comparison.
-    """
+    """The arguments of the comparisons: the kind of the tie rule, and the addresses of its arrays and of the pairs' rows;
+    intrinsics.py says why helpers take addresses."""
     return (
         ties.kind[0],
         address_of(ties.prefixes),
