@@ -1,16 +1,20 @@
 """The tables of a split pattern for kernels, in one array: the offsets of its parts. `patterns/pattern_tables.py` makes it.
 
-    numbers      int64[32]               see the names below
-    ASCII_RULES  uint8[5, 128]           the rules in which each ASCII character takes part, bit r for rule r
-    ASCII_CLASSES uint8[128]             the class of each
-    CLASS_RULES  uint8[5, 64]            as ASCII_RULES, for each class
-    ASCII_KINDS  uint8[128]              ASCII characters of one kind take part in the same rules;
-                                         then uint8[5, MOST_KINDS], as ASCII_RULES, for each kind
-    MOVES        uint16[64, n_states, 2]  for a class and a state: the next state, and whether a match ends before the
-                                         character (MATCH_ENDS); class 63 is the end. A state is given by its offset in a
-                                         row, so that a walk from state to state is only a chain of loads
-    LOW_CLASSES  uint8[0x10000]          the class of each code point below 0x10000
-    PAGE_OF      uint16[0x1100]          the page of each 256 code points;  PAGES  uint8[n_pages, 256]
+    numbers        int64[32]                see the names below
+    ASCII_RULES    uint8[5, 128]            the rules in which each ASCII character takes part, bit r for rule r
+    ASCII_CLASSES  uint8[128]               the class of each
+    CLASS_RULES    uint8[5, 64]             as ASCII_RULES, for each class
+    ASCII_KINDS    uint8[128]               ASCII characters of one kind take part in the same rules;
+                                            then uint8[5, MOST_KINDS], as ASCII_RULES, for each kind
+    LOW_CLASSES    uint8[0x10000]           the class of each code point below 0x10000
+    PAGE_OF        uint16[0x1100]           the page of each 256 code points
+    MOVES_AT       uint16[64, n_states, 2]  for a class and a state: the next state, and what it tells of a match before the
+                                            character (NO_MATCH, MATCH_ENDS, ...); class END_CLASS is the end. A state is
+                                            given by its offset in a row, so that a walk from state to state is only a chain
+                                            of loads
+    PAGES_AT       uint8[n_pages, 256]      the class of each code point on a page
+
+MOVES_AT and PAGES_AT are indexes of numbers, which are the offsets of these parts.
 
 A *rule* finds certain boundaries by the classes of adjacent characters. Rules for two: "after any class of one set, before
 any of another". Rules for three: "after the first of three characters whose classes are in three sets". Parts 0 and 1 are
@@ -20,8 +24,8 @@ they find nothing between two characters of ASCII, else ALSO_IN_ASCII.
 
 *Pieces.* If the pattern needs them for `$` (see patterns/automaton.py), a second set of tables follows, for pieces that
 text follows: OF_PIECES is the offset from the first set to the second, OF_TEXTS the offset back. If a match ends in a state
-at the end of the text, but not at the end of a piece, the second set has 1 as its next state at the end (class 63). ENDING
-is the set of classes after which a run can be in such a state.
+at the end of the text, but not at the end of a piece, the second set has 1 as its next state of END_CLASS. ENDING is the
+set of classes after which a run can be in such a state.
 
 *Partial.* With BY_REGEX, N_LEVELS is 0 if `regex` splits all pieces; else it splits those in which something is
 UNDECIDED (see patterns/partial_automaton.py). If a move ASKS, the next state asks whether a look-ahead matches from the
