@@ -12,8 +12,8 @@ kernels are compiled by a plain `njit` instead, see plain.py.
     PassManager, and passes           those that kernels need; `_runPass`, without Numba's checks of each pass
     `_shortcuts`                      what these name is cached or omitted while we compile
     ExternalFunction                  a function in other object code
-    Dispatcher                        `_compile_for_args`, `add_overload`, `overloads`; of an overload `library`, `fndesc`,
-                                      `target_context`, `signature`
+    Dispatcher                        `add_overload`, `overloads`; of an overload `library`, `fndesc`, `target_context`,
+                                      `signature`
     cpu_target.typing_context         `refresh`, `resolve_value_type`: an intrinsic's type
     target_context                    `codegen`, `call_conv`, `make_array`, `make_helper`, `make_tuple`
     codegen                           `_tm`, the target machine, `_tm_features`, and `_create_empty_module`

@@ -1,4 +1,4 @@
-"""Characters: their UTF-8, and the classes of a block of them."""
+"""The classes of the characters of a block that are not ASCII, one character at a time."""
 
 import numpy as np
 
