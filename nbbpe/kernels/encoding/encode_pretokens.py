@@ -18,7 +18,7 @@ def encode_pretokens(text, starts, merges, scratch, ids_at, id_size, ends):
     ids_at  : address where ids of `id_size` bytes go; there must be room for as many as there are bytes (unchecked)
     ends    : int64[n + 1], filled     ends[i] is the number of ids before pretoken i
 
-    Returns the number of ids.
+    Returns the number of ids. Cost: merging each pretoken; nothing is cached.
     """
     text_at, scratch_at, merges_at = address_of(text), address_of(scratch), merges_addresses(merges)
     n_ids = 0

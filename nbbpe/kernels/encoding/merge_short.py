@@ -200,7 +200,13 @@ def finish_short(lane_at, merges_at, ids_at, id_size):
 
 @called
 def merge_lanes(lanes_at, n_lanes, merges_at):
-    """Do all merges of the pretokens in the first `n_lanes` lanes, fewer than 64."""
+    """Do all merges of the pretokens in the first `n_lanes` lanes, fewer than 64.
+
+    lanes_at  : address of `n_lanes` times LANE_BYTES, modified: lanes that start_short has filled
+    merges_at : MergeAddresses
+
+    Cost: see step_short, for each merge and once more for each lane.
+    """
     for lane in range(n_lanes):
         settle_short(lanes_at + lane * LANE_BYTES, merges_at)
     unfinished = (_ONE << np.uint64(n_lanes)) - _ONE

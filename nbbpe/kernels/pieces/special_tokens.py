@@ -315,7 +315,10 @@ def find_specials(text_at, start, end, stop, specials, breaks, overlapping):
 def beginning_node(text_at, n_bytes, specials):
     """The node of the longest suffix of a special token that a text begins with; 0 for none.
 
-    text_at : address of the text, of `n_bytes` bytes
+    text_at  : address of the text, of `n_bytes` bytes
+    specials : SpecialTokens, read
+
+    Cost: linear in the bytes; all of them are read.
     """
     addresses = specials_addresses(specials)
     node = 0

@@ -11,12 +11,13 @@ def split_text(text, start, end, pattern, split_scratch, begins, starts):
     """Find the pretokens of a text by an automaton.
 
     text          : uint8[* + PADDING], read    the text is text[:end]; its address must be the same in all calls
-    start, end    : where the next pretoken starts, and the end of the text
-    pattern       : PatternTables, read;  split_scratch : see `new_split_scratch`, modified
-    begins        : whether this is the first call for the text
+    start, end    : int64                       where the next pretoken starts, and the end of the text
+    pattern       : uint64[*], read             see pattern_tables.py
+    split_scratch : int64[*], modified          see `new_split_scratch`; kept from call to call
+    begins        : int64                       whether this is the first call for the text
     starts        : int64[most + 1], filled     where each pretoken starts, and where the last one ends
 
-    Returns how many pretokens were found, `most` unless the text ends.
+    Returns how many pretokens were found, `most` unless the text ends. Cost: see pretoken_end.
     """
     text_at, pattern_at, split_at = address_of(text), address_of(pattern), address_of(split_scratch)
     if begins:

@@ -11,7 +11,7 @@ def split_decided(text, starts, counts, pattern, marks, word_starts, word_counts
     """Split pieces into words, as far as this is decided. The words lie in the text of the pieces.
 
     text        : uint8[* + PADDING], starts : int64[n + 1], counts : int64[n], read    the pieces, none of them empty
-    pattern     : PatternTables, read
+    pattern     : uint64[*], read    see pattern_tables.py
     marks       : uint8[MOST_MARKED], scratch
     word_starts : int64[n_bytes + 1], word_counts : int64[n_bytes], filled    for n_bytes of pieces. An undecided piece is a
                   word with the count 0

@@ -191,6 +191,10 @@ def is_same(at, other_at, n):
 def take_record(at, field_at, field_bytes, to_at):
     """Write the text of the record that begins at an address to another one.
 
+    at       : address of the record, in lines that end with a byte 0 and PADDING bytes
+    field_at : address of the name of the field, of `field_bytes` bytes
+    to_at    : address where the text is written; there must be as much room as the rest of the line has, and PADDING
+
     Returns (address after the record, address after the text), or (0, 0) if the record is left to `json`. Other strings
     of the record are written after the text, to be overwritten later. Cost: 2 ns for each byte outside of strings.
     """

@@ -61,7 +61,8 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, pattern, classes, ba
     limit  : int64                  boundaries after it are not used yet, as more text follows; `end` if none follows
     breaks : int64[>= n_breaks, 3]  stretches that are not counted, such as special tokens (see pieces/breaks.py)
     pattern : uint64[*], read       see pattern_tables.py
-    classes, batch : scratch
+    classes : uint64[8], scratch    see boundaries.new_classes
+    batch  : uint64[n, ROW_WORDS], scratch    see piece_batch.new_batch
     table  : PieceTable, modified   the counts
 
     Returns (position up to which pieces were counted, whether all pieces that can be counted were). If not, the table is
@@ -146,7 +147,12 @@ def add_words(text, starts, counts, first_word, table, keys):
 
 @kernel(PieceTable, int64, int64)
 def measure_words(table, first_slot, end_slot):
-    """Of the slots from `first_slot` to `end_slot`: (number of keys that have a count, sum of their lengths in bytes)."""
+    """Of the slots from `first_slot` to `end_slot`: (number of keys that have a count, sum of their lengths in bytes).
+
+    table : PieceTable, read
+
+    Cost: one pass over the slots.
+    """
     table_at = table_addresses(table)
     n_words = 0
     n_bytes = 0
@@ -197,7 +203,7 @@ def take_compound(table, pattern, split_scratch, first_slot, end_slot, text, sta
 
     table      : PieceTable, modified      the counts of the pieces that are taken become 0
     pattern    : uint64[*], read           see pattern_tables.py
-    split_scratch : see pretokens.new_split_scratch
+    split_scratch : int64[*], scratch      see pretokens.new_split_scratch
     first_slot, end_slot : int64           the slots that are read
     text       : uint8[* + PADDING], starts : int64[n + 1], counts : int64[n], filled    as for take_words, but a word may
                  come several times

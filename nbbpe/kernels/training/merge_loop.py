@@ -94,7 +94,14 @@ def push_pairs(queue, rows, ties_at, first_pair, end_pair, min_count):
 
 @kernel(BucketQueue, PairTable, TieRule, int64)
 def push_all_pairs(queue, table, ties, min_count):
-    """Queue all pairs of a table that occur at least `min_count` times (>= 1)."""
+    """Queue all pairs of a table that occur at least `min_count` times (>= 1).
+
+    queue : BucketQueue, modified    with links and heap for all pairs; none of them is in it
+    table : PairTable, read
+    ties  : TieRule, read
+
+    Cost: mostly O(1) for each pair, see bucket_queue.push.
+    """
     ties_at = tie_addresses(ties, table.rows)
     push_pairs(queue, table.rows, ties_at, np.int64(0), table.state[N_PAIRS], min_count)
 
@@ -345,7 +352,7 @@ def merge_batch(words, table, queue, ties, tokens, found, min_count, limits, bud
     """Learn merges until an array is full, no pair is left, or about `budget` list entries were read.
 
     words, table, queue, ties, tokens : modified
-    found      : scratch, see apply_merge
+    found      : int64[*], scratch, see apply_merge
     min_count  : int64   pairs that occur less often are not merged; >= 1
     limits     : pairs whose token would exceed them are not merged
 

@@ -204,7 +204,14 @@ def divide_pairs(table, words, group_starts, queue):
 
 @kernel(ParityQueue, PairTable, TieRule, int64)
 def push_divided_pairs(queue, table, ties, min_count):
-    """Queue all pairs of all sources that occur at least `min_count` times (>= 1) in their source."""
+    """Queue all pairs of all sources that occur at least `min_count` times (>= 1) in their source.
+
+    queue : ParityQueue, modified    with links and heaps for all entries; none of them is in it
+    table : PairTable, read          its entries belong to groups, see divide_pairs
+    ties  : TieRule, read
+
+    Cost: mostly O(1) for each entry.
+    """
     ties_at = tie_addresses(ties, table.rows)
     for pair in range(table.state[N_PAIRS]):
         source = table.groups[pair]

@@ -29,6 +29,8 @@ def fill_prefixes(text, starts, prefixes):
 
     text     : uint8[*], starts : int64[n + 1], read    words in CSR form
     prefixes : uint64[n], filled
+
+    Cost: O(n), PREFIX_BYTES steps a word.
     """
     for word in range(prefixes.shape[0]):
         prefixes[word] = prefix_of(text, starts[word], starts[word + 1])
