@@ -41,16 +41,15 @@ def find_sides(text, starts, merges, scratch, out, sides):
     merges_at = merges_addresses(merges)
     id_size = np.int64(4)  # not the literal, for which another version of merging would be compiled
     for token in range(sides.shape[0]):
-        start, end = starts[token], starts[token + 1]
+        at, n = address_of(text) + starts[token], starts[token + 1] - starts[token]
         # As merge_pretoken does if `n_ascending` is 0. The first use on a machine waits until this kernel is compiled, and
         # the other way of merging would add half a second.
-        at, n = address_of(text) + start, end - start
         n_out = merge_if_short(at, n, merges_at, address_of(scratch), address_of(out), id_size)
         if n_out < 0:
             n_out = merge_long(at, n, merges_at, address_of(scratch), address_of(out), id_size)
         sides[token, 0] = out[0]
         sides[token, 1] = -1
-        if end - start > 1:
+        if n > 1:
             if n_out != 2:
                 return token
             sides[token, 1] = out[1]
