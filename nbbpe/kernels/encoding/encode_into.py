@@ -114,8 +114,8 @@ def key_of_short(at, n):
 
 
 @inlined
-def copy_ids(from_at, to_at, n_ids):
-    """Copy ids of 4 bytes."""
+def copy_long_ids(from_at, to_at, n_ids):
+    """Copy `n_ids` ids of 4 bytes from one address to another."""
     for i in range(n_ids):
         write_u32(to_at + 4 * i, read_u32(from_at + 4 * i))
 
@@ -127,14 +127,14 @@ def encode_short(at, n, merges_at, scratch_at, cache_at, ids_at, id_size):
     slot_at = cache_at + _SLOT_BYTES * np.int64((low * _FACTOR ^ high * _FACTOR_2) * _FACTOR >> _HOME_SHIFT)
     if read_u64(slot_at) == low and read_u64(slot_at + 8) == high:
         n_ids = np.int64(read_u32(slot_at + _N_IDS))
-        copy_ids(slot_at + _IDS, ids_at, n_ids)
+        copy_long_ids(slot_at + _IDS, ids_at, n_ids)
         return n_ids
     n_ids = np.int64(merge_pretoken(at, n, merges_at, scratch_at, ids_at, id_size))
     if n_ids <= MOST_IDS:
         write_u64(slot_at, low)
         write_u64(slot_at + 8, high)
         write_u32(slot_at + _N_IDS, n_ids)
-        copy_ids(ids_at, slot_at + _IDS, n_ids)
+        copy_long_ids(ids_at, slot_at + _IDS, n_ids)
     return n_ids
 
 
