@@ -41,6 +41,7 @@ ARRAYS = {  # of which docs/arrays.md has all fields
     "BucketQueue": "kernels.training.bucket_queue",
     "ParityQueue": "kernels.training.parity_loop",
     "PieceTable": "kernels.pieces.piece_table",
+    "Merges": "kernels.encoding.merge_table",
 }
 SITE_MODULES = ("mkdocs", "material", "mkdocstrings_handlers.python")
 
