@@ -1,4 +1,4 @@
-"""Other Python processes for tests: run a script, send it Ctrl-C as a terminal does, see what it leaves behind; fork."""
+"""Other Python processes for tests, of the nbbpe under test: how they end, also by Ctrl-C, and what they leave; fork."""
 
 from __future__ import annotations
 
@@ -47,18 +47,38 @@ gc.disable()  # what goes only when garbage is collected stays for long
 """
 
 
-def environment(**extra: str) -> dict[str, str]:
-    """This process's environment, with the nbbpe under test first on the path, and `extra`."""
+def environment(**extra: str | None) -> dict[str, str]:
+    """This process's environment, with the nbbpe under test first on the path, and `extra`; None is not set."""
     path = os.pathsep.join(filter(None, [str(PACKAGE), os.environ.get("PYTHONPATH")]))
-    return {**os.environ, "PYTHONPATH": path, **extra}
+    variables = {**os.environ, "PYTHONPATH": path, **extra}
+    return {name: value for name, value in variables.items() if value is not None}
 
 
-def run(script: str, *arguments: str, **extra: str) -> str:
-    """What a script prints; its failure is an error that shows stderr."""
-    command = [sys.executable, "-c", script, *map(str, arguments)]
-    done = subprocess.run(
-        command, env=environment(**extra), cwd=PACKAGE, capture_output=True, text=True, timeout=300, check=False
+def ended(
+    *arguments: object, cwd: Path = PACKAGE, stdin: str | None = None, **extra: str | None
+) -> subprocess.CompletedProcess[str]:
+    """How Python with these arguments ended, and what it said; `extra` is for its environment."""
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=cwd,
+        env=environment(**extra),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
+
+
+def started(*arguments: object, **extra: str | None) -> subprocess.Popen[str]:
+    """Python at work with these arguments, and what it prints to read."""
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.Popen(command, cwd=PACKAGE, env=environment(**extra), stdout=subprocess.PIPE, text=True)
+
+
+def run(script: str, *arguments: object, **extra: str | None) -> str:
+    """What a script prints; its failure is an error that shows stderr."""
+    done = ended("-c", script, *arguments, **extra)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -15,9 +15,7 @@ BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
 
 def run_script(name: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(BENCHMARKS / name), *map(str, arguments)]
-    extended = processes.environment(**environment)
-    return subprocess.run(command, env=extended, capture_output=True, text=True, timeout=60, check=False)
+    return processes.ended(BENCHMARKS / name, *arguments, **environment)
 
 
 LOADING = """

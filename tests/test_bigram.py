@@ -6,7 +6,6 @@ import importlib
 import itertools
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -38,16 +37,7 @@ def folder(small, tmp_path: Path) -> Path:
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(EXAMPLES / "bigram.py"), *map(str, arguments)]
-    return subprocess.run(
-        command,
-        env=processes.environment(**ONE_THREAD),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
+    return processes.ended(EXAMPLES / "bigram.py", *arguments, **ONE_THREAD)
 
 
 def test_a_step_goes_down_the_slope_of_the_loss(bigram, monkeypatch):

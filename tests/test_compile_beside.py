@@ -113,9 +113,7 @@ def test_ctrl_c_while_waiting_ends_both(tmp_path, monkeypatch):
 
 def test_the_other_process_ends_when_this_one_is_killed(tmp_path):
     script = START + BEGIN + "print(beside._current.process.pid, flush=True)\ntime.sleep(60)"
-    environment = processes.environment(NUMBA_CACHE_DIR=str(tmp_path))
-    command = [sys.executable, "-c", script]
-    with subprocess.Popen(command, env=environment, cwd=processes.PACKAGE, stdout=subprocess.PIPE, text=True) as process:
+    with processes.started("-c", script, NUMBA_CACHE_DIR=str(tmp_path)) as process:
         assert process.stdout is not None
         other = int(process.stdout.readline())
         process.kill()

@@ -50,15 +50,7 @@ if sys.argv[2:]:
 def use(install: Path, *nobody: str, **environment: str) -> tuple[list[str], str]:
     """What a process that runs the kernel compiled, and what it said."""
     extra = {"NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": "/dev/null", "HOME": "/dev/null", **environment}
-    done = subprocess.run(
-        [sys.executable, "-c", USE, str(install), *nobody],
-        env=processes.environment(**extra),
-        cwd=install,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = processes.ended("-c", USE, install, *nobody, cwd=install, **extra)
     assert done.returncode == 0, done.stderr
     return done.stdout.split(), done.stderr
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import subprocess
-import sys
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -412,8 +410,7 @@ def test_polars_adds_up(table):
 
 
 def run(name: str, *arguments: object) -> str:
-    command = [sys.executable, EXAMPLES / name, *map(str, arguments)]
-    done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, timeout=300, check=False)
+    done = processes.ended(EXAMPLES / name, *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

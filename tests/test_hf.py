@@ -10,7 +10,6 @@ import os
 import pickle
 import random
 import shutil
-import subprocess
 import sys
 import unicodedata
 import warnings
@@ -20,6 +19,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import processes
 import pytest
 import texts
 from texts import HARD
@@ -1238,7 +1238,7 @@ def test_a_special_token_that_is_spelled_like_a_byte_is_named(folders):
 
 def test_without_transformers_the_extra_is_named():
     code = "import sys; sys.modules['transformers'] = None; import nbbpe; import nbbpe.hf"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = processes.ended("-c", code)
     assert done.returncode == 1
     assert "ImportError: nbbpe.hf needs transformers" in done.stderr
     assert 'pip install "nbbpe[hf]"' in done.stderr
@@ -1246,13 +1246,12 @@ def test_without_transformers_the_extra_is_named():
 
 def test_without_transformers_nbbpe_has_no_attribute_hf():
     code = "import sys; sys.modules['transformers'] = None; import nbbpe; assert not hasattr(nbbpe, 'hf'); nbbpe.hf"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = processes.ended("-c", code)
     assert "AttributeError: nbbpe.hf cannot be imported: nbbpe.hf needs transformers" in done.stderr
 
 
 def test_import_nbbpe_does_not_import_transformers():
-    code = "import sys, nbbpe; nbbpe.Tokenizer; assert not {'transformers', 'tokenizers'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+    processes.run("import sys, nbbpe; nbbpe.Tokenizer; assert not {'transformers', 'tokenizers'} & set(sys.modules)")
 
 
 @pytest.mark.torch

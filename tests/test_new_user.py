@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 import json
 import re
-import subprocess
-import sys
 import warnings
 
 import numpy as np
+import processes
 import pytest
 import texts
 
@@ -222,9 +221,7 @@ def test_find_chunk_boundaries_says_what_it_takes(tmp_path):
 
 def command(*arguments: str, stdin: str = "", code: int = 0) -> str:
     pytest.importorskip("click", reason="needs click")
-    done = subprocess.run(
-        [sys.executable, "-m", "nbbpe", *map(str, arguments)], input=stdin, capture_output=True, text=True, check=False
-    )
+    done = processes.ended("-m", "nbbpe", *arguments, stdin=stdin)
     assert done.returncode == code, done.stderr
     return done.stdout if code == 0 else done.stderr
 
@@ -309,7 +306,9 @@ def add_one(x):
 {before}
 obtain.compiled(jit.Kernel(add_one, (signature.int64,)))
 """
-        return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stderr
+        done = processes.ended("-c", script)
+        assert done.returncode == 0, done.stderr
+        return done.stderr
 
     assert "warmup" in said("")
     assert said("nbbpe.warmup()") == "nbbpe: compiling kernels, 5 to 30 seconds ...\n"
@@ -355,9 +354,8 @@ def test_notebooks_show_colours_and_tokens(small):
 
 def test_decode_reads_a_pipe_without_a_hyphen(small, tmp_path):
     small.save(tmp_path / "t")
-    command = [sys.executable, "-m", "nbbpe", "decode", "-t", str(tmp_path / "t")]
     for ids in "97 98", "97,98", "[97, 98]":
-        done = subprocess.run(command, input=ids, capture_output=True, text=True, timeout=120)
+        done = processes.ended("-m", "nbbpe", "decode", "-t", tmp_path / "t", stdin=ids)
         assert (done.returncode, done.stdout, done.stderr) == (0, "ab", "")
 
 

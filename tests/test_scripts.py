@@ -12,7 +12,6 @@ import hashlib
 import importlib
 import os
 import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -319,16 +318,7 @@ def run_job(
     *arguments: str, cwd: Path, name: str = "train_tinystories.py", **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a script in `cwd` as a user would, away from the network unless `environment` says otherwise."""
-    path = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH")]))
-    return subprocess.run(
-        [sys.executable, str(SCRIPTS / name), *arguments],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1", **environment},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return processes.ended(SCRIPTS / name, *arguments, cwd=cwd, **{"HF_HUB_OFFLINE": "1", **environment})
 
 
 def check_result(

@@ -111,14 +111,7 @@ if __name__ == "__main__":
 def test_other_processes_find_kernels_however_they_are_started(method, tmp_path):
     file = tmp_path / "job.py"
     file.write_text(SMALL + WORK)
-    done = subprocess.run(
-        [sys.executable, str(file), method],
-        env=processes.environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = processes.ended(file, method)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "{(True, False)}"
 
@@ -553,8 +546,7 @@ def test_a_fork_of_the_thread_that_compiles_does_not_wait_for_itself():
         "obtain.store, obtain.loaded = lambda *_: None, lambda *arguments: arguments[1]\n"
         "print(obtain.obtain(word_digest.digest_words))\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=20, check=True)
-    assert done.stdout.split() == [b"b''"]
+    assert processes.run(script).split() == ["b''"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import warnings
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
 import numpy as np
+import processes
 import pytest
 import texts
 from hypothesis import given
@@ -207,8 +206,7 @@ def test_what_is_not_known_of_tokens_that_are_made_is_not_told(small, tmp_path):
         assert ("more are neither used nor made" in page) == knows
         assert (") only as parts of longer ones; " in page) == knows
         assert ("is not known for merges of this kind" in page) != knows
-    command = [sys.executable, "-m", "nbbpe", "report", "tokenizer.json", "--on", "a.txt", "--json"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    done = processes.ended("-m", "nbbpe", "report", "tokenizer.json", "--on", "a.txt", "--json", cwd=tmp_path)
     tokens = json.loads(done.stdout)["tokens"]
     assert (tokens["n_intermediate"], tokens["n_unseen"]) == (None, len(found.unseen))
 
@@ -371,18 +369,18 @@ def test_invalid_texts_are_errors(small, tmp_path):
 def test_the_command_writes_the_same_page(small, tmp_path):
     small.save(tmp_path / "tok")
     (tmp_path / "a.txt").write_text(texts.SAMPLE, encoding="utf-8")
-    command = [sys.executable, "-m", "nbbpe", "report", "tok", "--on", "a.txt", "-o", "r.html"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    command = ["-m", "nbbpe", "report", "tok", "--on"]
+    done = processes.ended(*command, "a.txt", "-o", "r.html", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "r.html: 400 tokens on a.txt\n"
-    several = [option for number in range(6) for option in ("--on", f"{number}.txt")]
-    for name in several[1::2]:
+    several = [f"{number}.txt" for number in range(6)]
+    for name in several:
         (tmp_path / name).write_text("the cat")
-    done = subprocess.run([*command[:5], *several, "-o", "s.html"], cwd=tmp_path, capture_output=True, text=True)
+    done = processes.ended(*command, *" --on ".join(several).split(), "-o", "s.html", cwd=tmp_path)
     assert done.stdout == "s.html: 400 tokens on 0.txt, 1.txt, 2.txt, 3.txt, 4.txt, ...\n"
     small.report(tmp_path / "mine.html", tmp_path / "a.txt", name="tok")
     assert (tmp_path / "r.html").read_bytes() == (tmp_path / "mine.html").read_bytes()
-    done = subprocess.run([*command[:-1], "r.txt"], cwd=tmp_path, capture_output=True, text=True)
+    done = processes.ended(*command, "a.txt", "-o", "r.txt", cwd=tmp_path)
     assert done.returncode == 2
     assert "must end in .html" in done.stderr
 
@@ -391,8 +389,8 @@ def test_the_command_prints_the_figures_as_json(small, tmp_path):
     small.save(tmp_path / "tok")
     (tmp_path / "a.txt").write_text(texts.SAMPLE, encoding="utf-8")
     (tmp_path / "b.txt").write_text("12 [\n1, 2\n]")
-    command = [sys.executable, "-m", "nbbpe", "report", "tok", "--on", "a.txt", "--on", "b.txt"]
-    done = subprocess.run([*command, "--json", "-o", "r.html"], cwd=tmp_path, capture_output=True, text=True)
+    command = ["-m", "nbbpe", "report", "tok", "--on", "a.txt", "--on", "b.txt"]
+    done = processes.ended(*command, "--json", "-o", "r.html", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "r.html").exists()
     data = json.loads(done.stdout)
@@ -416,7 +414,7 @@ def test_the_command_prints_the_figures_as_json(small, tmp_path):
         ]
         assert of_json == found[:25]
     assert data["tokens"]["n_near_duplicates"] == len(figures.tokens.near_duplicates)
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    done = processes.ended(*command, cwd=tmp_path)
     assert done.returncode == 2
     assert "give -o FILE for a page, --json for the figures, or both" in done.stderr
 

@@ -8,7 +8,6 @@ import json
 import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -666,8 +665,8 @@ except WorkerError as error:
 def test_a_script_that_its_workers_import_is_told_what_it_lacks(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(IMPORTED_BY_WORKERS)
-    command = [sys.executable, str(script), os.path.dirname(__file__)]
-    done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, timeout=60, check=True)
+    done = processes.ended(script, os.path.dirname(__file__))
+    assert done.returncode == 0, done.stderr
     assert "ended with exit code 1; " in done.stdout
     assert "must use workers below `if __name__ == '__main__':`" in done.stdout
 

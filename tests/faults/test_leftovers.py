@@ -65,10 +65,7 @@ def tokenizer(tmp_path_factory) -> Path:
 
 def started(script: str, *arguments: object) -> subprocess.Popen[str]:
     """A process that is amid its work."""
-    command = [sys.executable, "-c", script, *map(str, arguments)]
-    process = subprocess.Popen(
-        command, env=processes.environment(), cwd=processes.PACKAGE, stdout=subprocess.PIPE, text=True
-    )
+    process = processes.started("-c", script, *arguments)
     assert process.stdout is not None
     line = process.stdout.readline()
     assert line == "amid it\n", (line, process.wait())

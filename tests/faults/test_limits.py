@@ -69,15 +69,7 @@ class Ended:
 
     def __init__(self, folder: Path, before: str, *arguments: str) -> None:
         script = COMMAND.format(faults=str(Path(__file__).parent), before=before)
-        done = subprocess.run(
-            [sys.executable, "-c", script, *arguments],
-            env=processes.environment(PYTHONWARNINGS="ignore"),
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        done = processes.ended("-c", script, *arguments, cwd=folder, PYTHONWARNINGS="ignore")
         # In a new checkout, this may be the first process that needs some kernel.
         said = [line for line in done.stderr.splitlines(keepends=True) if not line.startswith("nbbpe: compiling kernels")]
         self.code, self.stderr = done.returncode, "".join(said)

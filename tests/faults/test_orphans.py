@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -77,9 +75,7 @@ def beginning(pid: int) -> str:
 
 def kill_parent(*command: str, n_workers: int, after: float = 0.5) -> float:
     """Start Python, kill it when it has had its workers for a while, and return for how many seconds they outlive it."""
-    process = subprocess.Popen(
-        [sys.executable, *command], env=processes.environment(), cwd=processes.PACKAGE, stdout=subprocess.PIPE, text=True
-    )
+    process = processes.started(*command)
     workers: dict[int, str] = {}
     try:
         assert process.stdout is not None
@@ -151,9 +147,7 @@ time.sleep(60)
 
 @LINUX
 def test_a_pipe_that_somebody_else_holds_open_keeps_no_worker():
-    process = subprocess.Popen(
-        [sys.executable, "-c", HELD], env=processes.environment(), cwd=processes.PACKAGE, stdout=subprocess.PIPE, text=True
-    )
+    process = processes.started("-c", HELD)
     assert process.stdout is not None
     other, *pids = map(int, process.stdout.readline().split())
     began = {pid: beginning(pid) for pid in pids}

@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -82,25 +80,9 @@ class Stage:
 
     def use(self, user: int, cwd: Path | None = None, umask: str = "022", **environment: str | None) -> Used:
         """Run the kernel with these variables; None is one that is not set."""
-        default = {"NUMBA_CACHE_DIR": None, "XDG_CACHE_HOME": None, "HOME": "/dev/null"}
-        variables = processes.environment() | default | environment
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-c",
-                USE,
-                str(self.install),
-                str(user),
-                umask,
-                *([self.object_code] if self.object_code else []),
-            ],
-            env={name: value for name, value in variables.items() if value is not None},
-            cwd=cwd or self.folder,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        variables = {"NUMBA_CACHE_DIR": None, "XDG_CACHE_HOME": None, "HOME": "/dev/null", **environment}
+        arguments = [self.install, user, umask, *([self.object_code] if self.object_code else [])]
+        done = processes.ended("-c", USE, *arguments, cwd=cwd or self.folder, **variables)
         assert done.returncode == 0, done.stderr
         return Used(done.stdout.split(), done.stderr)
 
