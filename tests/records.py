@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import json
 import lzma
+import os
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +75,23 @@ def encoded(tokenizer: nbbpe.Tokenizer, source, folder: Path, workers: int = 1, 
     assert len(ids) == n_ids
     assert ids.dtype == tokenizer.dtype
     return ids.tolist()
+
+
+@contextlib.contextmanager
+def filled_pipe(path: Path, *parts: bytes) -> Iterator[Path]:
+    """A named pipe into which somebody writes these bytes. Where nobody reads it, that is an error, and no endless wait."""
+    os.mkfifo(path)
+
+    def write() -> None:
+        with open(path, "wb", buffering=0) as pipe:
+            for part in parts:
+                pipe.write(part)
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    yield path
+    writer.join(10)
+    assert not writer.is_alive(), f"{path} was not read"
 
 
 def documents_of(source, field: str = "text", on_error: str = "raise", part_bytes: int = 1 << 30) -> list[bytes]:

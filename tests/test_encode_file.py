@@ -8,7 +8,6 @@ import json
 import os
 import stat
 import sys
-import threading
 from pathlib import Path
 
 import naive
@@ -19,6 +18,7 @@ import texts
 from hypothesis import given
 from hypothesis import strategies as st
 from real_patterns import WITHOUT_PIECES
+from records import filled_pipe
 from vocabularies import BYTES
 
 import nbbpe
@@ -295,15 +295,9 @@ def test_a_file_that_says_its_size_is_0_is_read_to_its_end(tokenizer, tmp_path):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_pipe_can_be_encoded(tokenizer, tmp_path, out, cut_everywhere, workers):
     cut_everywhere(64)
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
     data = DATA * 30
-    writer = threading.Thread(target=lambda: pipe.write_bytes(data))
-    writer.start()
-    try:
+    with filled_pipe(tmp_path / "pipe", data) as pipe:
         tokenizer.encode_file(pipe, out / "ids.bin", workers=workers)
-    finally:
-        writer.join()
     assert np.array_equal(read(out / "ids.bin", tokenizer.dtype), tokenizer.encode_array(data))
 
 

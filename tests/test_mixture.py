@@ -8,13 +8,13 @@ import json
 import os
 import random
 import re
-import threading
 import tracemalloc
 import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from records import filled_pipe
 from vocabularies import BYTES
 
 import nbbpe
@@ -211,14 +211,11 @@ def test_a_file_is_sampled_window_by_window(tmp_path, sizes):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
 def test_nothing_is_held_out_of_a_pipe(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match="'a' is a pipe, which cannot be read twice: nothing can be held out of it"):
-        nbbpe.train(nbbpe.Mixture({"a": tmp_path / "pipe"}, held_out=0.1), 300)
-    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=["the the cat"], daemon=True)
-    writer.start()
-    mixture = nbbpe.Mixture({"a": tmp_path / "pipe", "b": iter(["hat"])}, weights={"b": 2})
-    assert nbbpe.train(mixture, 258).merges == [(b"a", b"t"), (b"t", b"h")]
-    writer.join(10)
+    with filled_pipe(tmp_path / "pipe", b"the the cat") as pipe:
+        with pytest.raises(ValueError, match="'a' is a pipe, which cannot be read twice: nothing can be held out of it"):
+            nbbpe.train(nbbpe.Mixture({"a": pipe}, held_out=0.1), 300)
+        mixture = nbbpe.Mixture({"a": pipe, "b": iter(["hat"])}, weights={"b": 2})
+        assert nbbpe.train(mixture, 258).merges == [(b"a", b"t"), (b"t", b"h")]
 
 
 def test_what_is_held_out_is_not_trained_on_and_told(tmp_path):

@@ -27,7 +27,7 @@ import texts
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from records import DOCUMENTS, compress, documents_of, encoded, json_lines, needs, upload
+from records import DOCUMENTS, compress, documents_of, encoded, filled_pipe, json_lines, needs, upload
 
 import nbbpe
 from nbbpe.counting import parallel_counting
@@ -886,13 +886,8 @@ def test_a_url_of_this_machine_is_the_file_that_it_names(small, tmp_path, assert
 
 @pytest.mark.parametrize("name", ["pipe.jsonl", "pipe.json"])
 def test_a_pipe_of_json_lines_is_read(small, tmp_path, name):
-    os.mkfifo(tmp_path / name)
-    writer = threading.Thread(target=lambda: (tmp_path / name).write_bytes(b"\n \n" + json_lines(DOCUMENTS)))
-    writer.start()
-    try:
-        assert encoded(small, tmp_path / name, tmp_path) == ids_of(small, DOCUMENTS)
-    finally:
-        writer.join()
+    with filled_pipe(tmp_path / name, b"\n \n" + json_lines(DOCUMENTS)) as pipe:
+        assert encoded(small, pipe, tmp_path) == ids_of(small, DOCUMENTS)
 
 
 # Iterables

@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import random
 import re
-import threading
 import warnings
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
+from records import filled_pipe
 
 import nbbpe
 from nbbpe.counting import parallel_counting
@@ -215,14 +215,8 @@ def test_a_daemonic_process_trains_and_encodes_without_children(file):
 
 
 def test_a_pipe_can_be_trained_on(tmp_path, file):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=lambda: pipe.write_bytes(file.read_bytes()))
-    writer.start()
-    try:
+    with filled_pipe(tmp_path / "pipe", file.read_bytes()) as pipe:
         assert nbbpe.train(pipe, 350, [texts.SPECIAL]) == nbbpe.train(file, 350, [texts.SPECIAL])
-    finally:
-        writer.join()
 
 
 def test_a_vocab_size_beyond_all_pairs_costs_nothing():

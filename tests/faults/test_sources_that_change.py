@@ -7,12 +7,12 @@ import errno
 import gzip
 import json
 import os
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import texts
+from records import filled_pipe
 
 import nbbpe
 from nbbpe.counting import parallel_counting
@@ -280,18 +280,8 @@ def test_what_the_system_makes_up_as_it_is_read_and_pipes_are_read_as_before(sma
     for path in made_up_files():
         assert small.encode_file([path, path], tmp_path / "ids.bin", 2) > 0
         nbbpe.train([path], 260)
-    os.mkfifo(tmp_path / "pipe")
-
-    def feed() -> None:
-        with open(tmp_path / "pipe", "wb") as pipe:
-            pipe.write(b"the cat ")
-            pipe.flush()
-            pipe.write(b"sat")
-
-    thread = threading.Thread(target=feed)
-    thread.start()
-    small.encode_file(tmp_path / "pipe", tmp_path / "ids.bin")
-    thread.join()
+    with filled_pipe(tmp_path / "pipe", b"the cat ", b"sat") as pipe:
+        small.encode_file(pipe, tmp_path / "ids.bin")
     assert small.decode(nbbpe.TokenFile(tmp_path / "ids.bin").ids) == "the cat sat"
     (source,) = json.loads((tmp_path / "ids.bin.json").read_text())["sources"]
     assert (source["bytes"], source["mtime_ns"]) == (None, None)
