@@ -13,6 +13,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import effort
 import guard_pages
@@ -117,10 +118,26 @@ def gpt2(shared: Path) -> nbbpe.Tokenizer:
     return nbbpe.Tokenizer.from_files(folder / "gpt2_vocab.json", folder / "gpt2_merges.txt", [texts.SPECIAL])
 
 
+@pytest.fixture
+def gpt2_of_tokenizers(shared: Path) -> Any:
+    """GPT-2's tokenizer as Hugging Face's `tokenizers` has it."""
+    tokenizers = pytest.importorskip("tokenizers")
+    files = [str(shared / "vocabs" / name) for name in ("gpt2_vocab.json", "gpt2_merges.txt")]
+    theirs = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(*files))
+    theirs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return theirs
+
+
 @pytest.fixture(scope="session")
 def small() -> nbbpe.Tokenizer:
     """A tokenizer of 400 tokens with a special token; it is read only, as every test has the same."""
     return nbbpe.train(iter([texts.SAMPLE, "the cat sat on the mat " * 3, "ababab aaa"]), 400, [texts.SPECIAL])
+
+
+@pytest.fixture(scope="session")
+def other() -> nbbpe.Tokenizer:
+    """A tokenizer of other merges than `small` has, without special tokens; it is read only, too."""
+    return nbbpe.train(iter([texts.SAMPLE[::-1], "a cat has sat there at that mat " * 3, "baba aab"]), 350)
 
 
 @pytest.fixture

@@ -17,12 +17,6 @@ from nbbpe import inspection
 from nbbpe.evaluation import Evaluation, evaluate
 
 
-@pytest.fixture(scope="module")
-def other() -> nbbpe.Tokenizer:
-    """A tokenizer of other merges than `small` has, without special tokens."""
-    return nbbpe.train(iter([texts.SAMPLE[::-1], "a cat has sat there " * 3]), 350)
-
-
 def is_partial(token: bytes) -> bool:
     return token.decode(errors="ignore").encode() != token
 

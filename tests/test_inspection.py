@@ -21,12 +21,6 @@ import nbbpe
 from nbbpe import inspection
 
 
-@pytest.fixture(scope="module")
-def other() -> nbbpe.Tokenizer:
-    """A tokenizer of other merges than `small` has, without special tokens."""
-    return nbbpe.train(iter([texts.SAMPLE[::-1], "a cat has sat there at that mat " * 3, "baba aab"]), 350)
-
-
 def tokens(tokenizer: nbbpe.Tokenizer, text: str | bytes) -> list[bytes]:
     return [tokenizer.id_to_token(token_id) for token_id in tokenizer.encode_ordinary(text)]
 

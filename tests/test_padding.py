@@ -83,11 +83,8 @@ def test_a_length_beyond_all_texts_truncates_none(small, max_length):
     assert small.encode_padded([], max_length, pad_id=0).ids.shape == (0, 0)
 
 
-def test_padded_rows_agree_with_hugging_faces(gpt2, shared):
-    tokenizers = pytest.importorskip("tokenizers")
-    files = [str(shared / "vocabs" / name) for name in ("gpt2_vocab.json", "gpt2_merges.txt")]
-    theirs = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(*files))
-    theirs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+def test_padded_rows_agree_with_hugging_faces(gpt2, gpt2_of_tokenizers):
+    theirs = gpt2_of_tokenizers
     documents = texts.SAMPLE.split("\n")
     for side, multiple in ("left", None), ("right", None), ("left", 8), ("right", 8):
         for cut in "left", "right":

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from texts import Data, Words
+from texts import GREATEST, Data, Words, strings
 from vocabularies import BYTES
 
 import nbbpe
@@ -52,12 +52,7 @@ def written(text, room):
     return b"".join(parts)
 
 
-# In Python's memory a str has one, two or four bytes a character, after the greatest of them.
-greatest = st.sampled_from([0x7F, 0xFF, 0x7FF, 0xFFFF, 0x10FFFF])
-strings = greatest.flatmap(lambda last: st.text(st.characters(max_codepoint=last)))  # surrogates among them
-
-
-@given(strings | st.binary(), st.integers(0, ROOM))
+@given(strings() | st.binary(), st.integers(0, ROOM))
 @example("\ud7ff\ue000\uffff", ROOM)
 @example("a" * 40, 40)
 @example("a" * 41, 40)
@@ -72,7 +67,7 @@ def test_a_text_is_copied_as_utf8_or_refused(text, room):
 
 
 # Long enough for the loop that takes 32 characters at a time, which is not for the last of a text or of the room.
-mixtures = greatest.flatmap(
+mixtures = GREATEST.flatmap(
     lambda last: st.lists(st.text(st.characters(max_codepoint=last), max_size=3) | st.text("ab ", max_size=70), max_size=30)
 ).map("".join)
 

@@ -13,7 +13,7 @@ import texts
 from effort import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from texts import Data, Words
+from texts import Data, Words, strings
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import PADDING
@@ -40,9 +40,7 @@ REFUSED = [
     Data(b"a"),
     str,
 ]
-greatest = st.sampled_from([0x7F, 0xFF, 0x7FF, 0xFFFF, 0x10FFFF])
-strings = greatest.flatmap(lambda last: st.text(st.characters(max_codepoint=last), max_size=60))  # surrogates among them
-some = st.lists(strings | st.binary(max_size=90), max_size=12)
+some = st.lists(strings(60) | st.binary(max_size=90), max_size=12)
 
 
 @given(some, st.none() | st.sampled_from(REFUSED), st.integers(0, 12))

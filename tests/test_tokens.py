@@ -129,14 +129,10 @@ def test_an_empty_text_has_no_tokens(small):
         assert "0 tokens" in found._repr_html_()
 
 
-def test_offsets_are_hugging_faces(gpt2, shared):
-    tokenizers = pytest.importorskip("tokenizers")
-    files = [str(shared / "vocabs" / name) for name in ("gpt2_vocab.json", "gpt2_merges.txt")]
-    theirs = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(*files))
-    theirs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+def test_offsets_are_hugging_faces(gpt2, gpt2_of_tokenizers, shared):
     for file in "scripts_extra", "cjk", "code_rails", "tinystories_sample":
         text = (shared / "text" / f"{file}.txt").read_bytes()[:50_000].decode(errors="ignore") + texts.SAMPLE
-        ours, encoding = gpt2.tokenize(text, allowed_special=()), theirs.encode(text)
+        ours, encoding = gpt2.tokenize(text, allowed_special=()), gpt2_of_tokenizers.encode(text)
         assert ours.ids.tolist() == encoding.ids
         assert ours.char_offsets.tolist() == [list(pair) for pair in encoding.offsets]
 

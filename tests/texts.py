@@ -90,6 +90,15 @@ def texts(max_size: int = 60) -> st.SearchStrategy[str]:
     )
 
 
+# In Python's memory a str has one, two or four bytes a character, after the greatest of them.
+GREATEST = st.sampled_from([0x7F, 0xFF, 0x7FF, 0xFFFF, 0x10FFFF])
+
+
+def strings(max_size: int | None = None) -> st.SearchStrategy[str]:
+    """Every kind of str that Python keeps, lone surrogates among its characters."""
+    return GREATEST.flatmap(lambda last: st.text(st.characters(max_codepoint=last), max_size=max_size))
+
+
 def data(max_size: int = 60) -> st.SearchStrategy[bytes]:
     """Bytes of all kinds: text, and bytes that are no UTF-8."""
     some = st.sampled_from(["a", "é", "中", "😀", " ", "\n", "'s", "x", "1", "\xa0"]).map(str.encode)

@@ -45,6 +45,11 @@ def vocab_of(merges: list[tuple[bytes, bytes]]) -> dict[int, bytes]:
     return BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}
 
 
+def fresh(tokenizer: nbbpe.Tokenizer) -> nbbpe.Tokenizer:
+    """The same tokenizer, which has not seen any text."""
+    return nbbpe.Tokenizer(tokenizer.vocab, tokenizer.merges, tokenizer.special_tokens)
+
+
 def saved_as_ranks(tokens: list[bytes], tmp_path, special=()) -> nbbpe.Tokenizer:
     """A tokenizer that merges by rank, of the bytes and some tokens."""
     path = tmp_path / "ranks.tiktoken"

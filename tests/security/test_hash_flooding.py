@@ -10,7 +10,7 @@ from collections.abc import Callable
 import naive
 import numpy as np
 from timing import seconds
-from vocabularies import BYTES
+from vocabularies import BYTES, fresh
 
 import nbbpe
 from nbbpe.counting.counters import WordRules
@@ -60,11 +60,6 @@ def random_words() -> list[bytes]:
     """As many other words of this form."""
     source = random.Random(1)
     return [b" " + bytes(source.choices(LETTERS.tobytes(), k=7)) for _ in colliding_words()]
-
-
-def fresh(tokenizer: nbbpe.Tokenizer) -> nbbpe.Tokenizer:
-    """The same tokenizer, which has not seen any text."""
-    return nbbpe.Tokenizer(tokenizer.vocab, tokenizer.merges, tokenizer.special_tokens)
 
 
 def wanted_ids(tokenizer: nbbpe.Tokenizer, words: list[bytes]) -> list[int]:

@@ -9,18 +9,13 @@ import time
 import numpy as np
 import pytest
 from numba import njit
+from vocabularies import fresh
 
-import nbbpe
 from nbbpe.kernels.encoding.encode_new_piece import encode_new_piece
 from nbbpe.kernels.encoding.encode_state import state_of
 from nbbpe.kernels.encoding.pending_pieces import add_pending, encode_pending
 from nbbpe.kernels.pieces.piece_table import N_ENTRIES, find, key_of
 from nbbpe.text.utf8 import padded
-
-
-def fresh(tokenizer: nbbpe.Tokenizer) -> nbbpe.Tokenizer:
-    """The same tokenizer, which has not seen any text."""
-    return nbbpe.Tokenizer(tokenizer.vocab, tokenizer.merges, tokenizer.special_tokens)
 
 
 def two_texts(source: random.Random) -> list[bytes]:
