@@ -15,10 +15,12 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import processes
 import pytest
+from effort import mostly_slow
 
 import nbbpe
 from nbbpe.kernels.compiler import kernel_files, layouts, obtain, plain, store, symbols, target, trusted_folders
@@ -122,16 +124,11 @@ def test_without_a_folder_to_write_to_kernels_work_and_one_line_says_that_none_i
     assert kernels_in(nobodys_folder[0]) == []
 
 
-@pytest.mark.slow
-def test_processes_that_start_at_once_on_an_empty_cache_do_not_break_it(install, tmp_path):
-    command = [sys.executable, "-c", USE, str(install)]
-    environment = processes.environment(NUMBA_CACHE_DIR=str(tmp_path / "cache"))
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    running = [subprocess.Popen(command, env=environment, cwd=install, **pipes) for _ in range(4)]
-    for process in running:
-        _, said = process.communicate(timeout=300)
-        assert process.returncode == 0, said
-        assert "Traceback" not in said
+@pytest.mark.parametrize("n_processes", mostly_slow([2, 8], usual=[2]))
+def test_processes_that_start_at_once_on_an_empty_cache_do_not_break_it(install, tmp_path, n_processes):
+    with ThreadPoolExecutor(n_processes) as together:
+        running = [together.submit(use, install, NUMBA_CACHE_DIR=str(tmp_path / "cache")) for _ in range(n_processes)]
+    assert [each.result()[1].count("Traceback") for each in running] == [0] * n_processes
     assert len(kernels_in(tmp_path / "cache")) == 1
     assert kernels_in(install) == []
     assert use(install, NUMBA_CACHE_DIR=str(tmp_path / "cache"))[0] == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -147,23 +146,6 @@ except interpreters.RunFailedError as error:
     print(error)
 """
     assert "nbbpe's kernels run in the main interpreter only" in processes.run(script)
-
-
-@pytest.mark.usefixtures("stored")
-@pytest.mark.parametrize("n_processes", mostly_slow([2, 20], usual=[2]))
-def test_many_processes_at_once_on_an_empty_store(tmp_path, n_processes):
-    script = "import numpy as np\nfrom nbbpe.kernels.training import word_digest as words\n" + processes.RUN_A_KERNEL
-    environment = processes.environment(NUMBA_CACHE_DIR=str(tmp_path))
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    command = [sys.executable, "-c", script]
-    running = [subprocess.Popen(command, env=environment, cwd=processes.PACKAGE, **pipes) for _ in range(n_processes)]
-    for process in running:
-        _, said = process.communicate(timeout=600)
-        assert process.returncode == 0, said
-        assert "Traceback" not in said
-    (path,) = (tmp_path / "nbbpe").glob("*.nbk")
-    assert path.suffix == ".nbk"
-    assert processes.run(script, NUMBA_CACHE_DIR=str(tmp_path)) == ""
 
 
 # Arguments
