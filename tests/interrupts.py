@@ -37,6 +37,7 @@ class _Steps:
         self._number = number
         self._left = at
         self._process = os.getpid()
+        self.seen: set[str] = set()
         self.where = ""
         self.since = 0.0
 
@@ -47,6 +48,7 @@ class _Steps:
             return
         if event == "call" and code.co_flags & inspect.CO_GENERATOR:
             return  # one that is closed looks the same as one that goes on, and is not interrupted there
+        self.seen.add(name)
         if not self._left:
             returned = argument.__name__ if event == "c_return" else ""
             self.where = f"{name}:{frame.f_lineno} {code.co_name} {returned}"
@@ -63,7 +65,7 @@ def interrupted(
 ) -> Iterator[Interrupted]:
     """The ends of `work` with Ctrl-C at the first step that this thread takes in these files, at the next one, and so on.
 
-    files   : the names of modules' files, as "threading.py"
+    files   : the names of modules' files, as "threading.py"; each must have a step, as one that gets another name has none
     number  : of another signal in place of Ctrl-C
     prepare : called before each time, without Ctrl-C; `work` gets what it returns
     """
@@ -82,7 +84,7 @@ def interrupted(
             sys.setprofile(before)
         if not steps.where:
             assert error is None, error
-            assert at, f"nothing of {files} runs"
+            assert steps.seen == set(files), f"nothing of {sorted(set(files) - steps.seen)} runs"
             return
         ends = [Interrupted(steps.where, time.monotonic() - steps.since, error)]
         del error  # what its traceback refers to is only the caller's, who may let go of it

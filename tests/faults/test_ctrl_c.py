@@ -17,7 +17,6 @@ from nbbpe.system.kept_folder import kept_folder
 from nbbpe.system.scratch import scratch_folder, temporary_folder
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open files as Linux lists them")
-FILES = ["scratch.py", "kept_folder.py", "publishing.py", "tempfile.py", "contextlib.py"]
 
 
 def n_open() -> int:
@@ -40,7 +39,7 @@ def test_while_a_scratch_folder_is_made_used_or_removed(tmp_path, monkeypatch):
             Path(folder, "part").touch()
 
     before = n_open()
-    for end in interrupted(work, FILES):
+    for end in interrupted(work, ["scratch.py", "tempfile.py", "contextlib.py"]):
         assert isinstance(end.error, KeyboardInterrupt), end
         where, end = end.where, None  # its traceback keeps what it went through
         assert not tempfile._once_lock.locked(), where
@@ -59,7 +58,7 @@ def test_while_a_kept_folder_is_taken_or_left(tmp_path, monkeypatch, is_done):
                 folder.done()
 
     before = n_open()
-    for end in interrupted(work, FILES):
+    for end in interrupted(work, ["kept_folder.py", "scratch.py", "contextlib.py"]):
         assert isinstance(end.error, KeyboardInterrupt), end
         where, end = end.where, None
         assert n_open() == before, where
@@ -97,7 +96,7 @@ def test_while_the_folder_of_the_output_is_locked(tmp_path):
         with publishing.publishing(tmp_path / "x"):
             pass
 
-    for end in interrupted(work, FILES):
+    for end in interrupted(work, ["publishing.py", "contextlib.py"]):
         assert isinstance(end.error, KeyboardInterrupt), end
         where, end = end.where, None
         try:
