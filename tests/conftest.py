@@ -24,6 +24,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 from sizes import OF_EVERYTHING, SIZES
 
 import nbbpe
+from nbbpe.kernels.compiler import plain
 from nbbpe.kernels.compiler.jit import Kernel
 
 # What fails in these is shown with its values, as in a test.
@@ -233,6 +234,12 @@ def sizes(monkeypatch) -> Callable[..., None]:
 def processors(monkeypatch) -> Callable[[int], None]:
     """Sets how many processors this process may use."""
     return lambda n: monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(n)), raising=False)
+
+
+@pytest.fixture
+def as_known(monkeypatch) -> None:
+    """Numba is as it is known, so far; whatever a test finds is forgotten after it."""
+    monkeypatch.setattr(plain, "_took_over", False)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from records import filled_pipe
 from vocabularies import BYTES
 
 import nbbpe
-from nbbpe.idfiles import block_writer, division, writer
+from nbbpe.idfiles import block_writer, division, part_encoder, writer
 from nbbpe.patterns.pattern import NAMED
 from nbbpe.sources import find_inputs
 from nbbpe.system import scratch
@@ -560,3 +560,16 @@ def test_a_scratch_folder_is_gone_whatever_happens(tmp_path):
         with pytest.raises(error):
             use(error)
         assert left_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_small_parts_that_are_joined_at_once_have_no_files(small, tmp_path, monkeypatch, sizes, workers):
+    made = []
+    monkeypatch.setattr(part_encoder, "OutputFile", lambda path, *_: made.append(path))
+    sizes(for_workers=1)
+    for i in range(5):
+        (tmp_path / f"{i}.jsonl").write_text(f'{{"text": "the cat {i}"}}\n' * (3 * i))  # the first has none
+    small.encode_file(tmp_path / "*.jsonl", tmp_path / "ids.bin", workers=workers)
+    assert not made
+    found = [small.decode(ids) for ids in nbbpe.TokenFile(tmp_path / "ids.bin", small).documents()]
+    assert found == [f"the cat {i}" for i in range(5) for _ in range(3 * i)]

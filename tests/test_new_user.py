@@ -211,11 +211,6 @@ def test_a_vocab_of_ids_to_tokens_is_told(tmp_path):
         nbbpe.load(tmp_path)
 
 
-def test_find_chunk_boundaries_says_what_it_takes(tmp_path):
-    with pytest.raises(TypeError, match=r'file must be a file of bytes, as of open\(path, "rb"\), not str'):
-        nbbpe.find_chunk_boundaries(str(tmp_path / "a.txt"), 4, b"<|end|>")
-
-
 # The command
 
 

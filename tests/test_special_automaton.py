@@ -28,7 +28,10 @@ pytestmark = pytest.mark.usefixtures("guarded_arrays")
 
 
 def some_tokens(source: random.Random, letters: bytes) -> list[bytes]:
-    return list({bytes(source.choices(letters, k=source.randrange(1, 9))) for _ in range(source.randrange(12))})
+    """Few tokens, sometimes many, and sometimes one that is longer than what is searched at once."""
+    n = source.choice([source.randrange(12)] * 9 + [60])
+    tokens = {bytes(source.choices(letters, k=source.randrange(1, 9))) for _ in range(n)}
+    return list(tokens | ({bytes(source.choices(letters, k=65))} if source.random() < 0.1 else set()))
 
 
 def spelled_nodes(specials: special_tokens.SpecialTokens) -> list[bytes]:
