@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 
@@ -150,26 +151,36 @@ def test_a_reader_gives_each_text_with_a_break_after_it(sizes, items, window, fi
 
 
 def test_a_list_that_changes_while_it_is_encoded_does_no_harm(small):
-    texts_of_batch = [texts.SAMPLE * 3, "é" * 500, b"\xff" * 90] * 400
-    wanted = small.encode_batch(texts_of_batch[:3])
+    """What is encoded is the list as it was at one moment."""
+    kinds = [texts.SAMPLE * 3, "é" * 500, b"\xff" * 90]
+    wanted = small.encode_batch(kinds)
     stop = threading.Event()
-    shared = list(texts_of_batch)
+    shared = kinds * 400
 
     def change() -> None:
-        while not stop.is_set():
-            shared.clear()
-            shared.extend([text[:] for text in texts_of_batch])
+        for n in itertools.count():
+            if stop.is_set():
+                return
+            turned = kinds[n % 3 :] + kinds[: n % 3]
+            # Texts of its own, which nobody else keeps; they take the place of the former ones at once.
+            shared[:] = [text[:1] + text[1:] for text in turned * (100 + n % 300)]
 
     thread = threading.Thread(target=change)
     thread.start()
     try:
-        for _ in range(30):
+        firsts = set()
+        for n in range(1000):
             ids, starts = small.encode_batch_flat(shared)
-            for i in range(min(len(starts) - 1, 9)):
-                assert ids[starts[i] : starts[i + 1]].tolist() == wanted[i % 3]
+            rows = [ids[start:end].tolist() for start, end in itertools.pairwise(starts)]
+            first = wanted.index(rows[0])
+            assert rows == (wanted[first:] + wanted[:first]) * (len(rows) // 3)
+            firsts.add(first)
+            if n >= 30 and len(firsts) == len(kinds):
+                break
     finally:
         stop.set()
         thread.join()
+    assert len(firsts) == len(kinds)  # the list did change
 
 
 def test_each_text_is_measured_a_few_times_only():
