@@ -517,23 +517,32 @@ def test_ctrl_c_beside_a_job_of_this_process_leaves_nobody(error):
     assert threading.active_count() == before
 
 
+# Ctrl-C at each step while workers are ended, as by an impatient user, whose first Ctrl-C has them ended.
+INTERRUPTED_END = """
+import multiprocessing, os, sys, threading
+sys.path.insert(0, sys.argv[1])
+from interrupts import interrupted
+from test_workers import Adder, run_jobs
+def begun():
+    results = run_jobs(Adder, list(range(20)), 3, own=Adder() if sys.argv[2:] else None)
+    next(results)
+    return results
+files = ["worker_processes.py", "process.py", "popen_fork.py", "threading.py", *(["waiting.py"] if sys.argv[2:] else [])]
+n_files, n_threads = len(os.listdir("/proc/self/fd")), threading.active_count()
+for end in interrupted(lambda results: results.close(), files, prepare=begun):
+    assert isinstance(end.error, KeyboardInterrupt), end
+    assert multiprocessing.active_children() == [], end
+    assert threading.active_count() == n_threads, end
+    assert len(os.listdir("/proc/self/fd")) == n_files, end
+print("all ended")
+"""
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere other modules start processes")
-@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("beside", [[], ["a job of this process"]], ids=["alone", "beside"])
 def test_ctrl_c_while_workers_are_ended_leaves_none(beside):
-    """As by an impatient user, whose first Ctrl-C has them ended."""
-
-    def begun():
-        results = run_jobs(Adder, list(range(20)), 3, own=Adder() if beside else None)
-        next(results)
-        return results
-
-    n_files, n_threads = len(os.listdir("/proc/self/fd")), threading.active_count()
-    files = ["worker_processes.py", "process.py", "popen_fork.py", "threading.py", *(["waiting.py"] if beside else [])]
-    for end in interrupted(lambda results: results.close(), files, prepare=begun):
-        assert isinstance(end.error, KeyboardInterrupt), end
-        assert multiprocessing.active_children() == [], end
-        assert threading.active_count() == n_threads, end
-        assert len(os.listdir("/proc/self/fd")) == n_files, end
+    """In a process of its own, which forks in less time than one that has run many tests."""
+    assert processes.run(INTERRUPTED_END, os.path.dirname(__file__), *beside) == "all ended\n"
 
 
 # Ctrl-C comes to each process right after a fork, while Python runs what was registered for that.
