@@ -175,11 +175,12 @@ def encoded(small, sizes, tmp_path):
 def test_ids_of_a_file_are_those_of_its_documents(small, encoded, tmp_path, compression, n_frames, chunk_bytes, workers):
     if compression == ".zst":
         needs("zstandard")
-    data = b"\xef\xbb\xbf" + json_lines(DOCUMENTS).removesuffix(b"\n")
+    documents = DOCUMENTS[:100] if chunk_bytes == 1 else DOCUMENTS  # each line is a chunk then
+    data = b"\xef\xbb\xbf" + json_lines(documents).removesuffix(b"\n")
     cuts = [len(data) * i // n_frames for i in range(n_frames + 1)]
     path = tmp_path / f"a.jsonl{compression}"
     path.write_bytes(b"".join(compress(data[start:end], compression) for start, end in itertools.pairwise(cuts)))
-    assert encoded(path, chunk_bytes, workers) == [small.encode_ordinary(text) for text in DOCUMENTS]
+    assert encoded(path, chunk_bytes, workers) == [small.encode_ordinary(text) for text in documents]
 
 
 @pytest.mark.parametrize("chunk_bytes", [50, 3000, 1 << 20])
