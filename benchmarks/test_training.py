@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from benchmarks.corpora import CORPORA, LARGE, records, stories, web_texts
+from benchmarks.corpora import CORPORA, LARGE, Corpus, records, stories, web_texts
 from benchmarks.entrants import VOCAB_SIZE, arguments_of
 from benchmarks.race import Entry, need, race
 from benchmarks.results import Claim, duration, faster, number, ratio, two_workers, within
@@ -129,20 +129,24 @@ def compared_memory(ours: Entry, theirs: Entry, limit: float, what: str, row: st
 big = pytest.mark.skipif(os.environ.get("NBBPE_BIG") != "1", reason="needs 20 GB of disk and ten minutes: set NBBPE_BIG=1")
 
 
+def race_gigatoken(benchmark, text: Corpus, vocab_size: int, rounds: int) -> tuple[Entry, Entry]:
+    """The entries of nbbpe and gigatoken, with equal merges."""
+    entrants = {
+        "nbbpe": arguments_of(text, "--tie-break", "huggingface", vocab_size=vocab_size),
+        "gigatoken": arguments_of(text, library="gigatoken", vocab_size=vocab_size),
+    }
+    ours, theirs = race(benchmark, entrants, rounds, ("n_merges", "digest")).values()
+    return ours, theirs
+
+
 @big
 def test_the_size_of_openwebtext(benchmark, conclude):
-    need("gigatoken")
-    text = web_texts()
-    entrants = {
-        "nbbpe": arguments_of(text, "--tie-break", "huggingface"),
-        "gigatoken": arguments_of(text, library="gigatoken"),
-    }
-    entries = race(benchmark, entrants, 1, ("n_merges", "digest"))
-    ours, theirs = entries.values()
+    need("gigatoken")  # before the text is made
+    ours, theirs = race_gigatoken(benchmark, text := web_texts(), VOCAB_SIZE, 1)
     conclude(
         "training/web",
         f"train {VOCAB_SIZE:,} tokens on {text}",
-        entries.values(),
+        [ours, theirs],
         [
             *faster(ours, theirs, None, "web"),
             compared_memory(ours, theirs, theirs.peak_mb, "MB of memory in all processes together", "web, memory"),
@@ -153,18 +157,12 @@ def test_the_size_of_openwebtext(benchmark, conclude):
 
 @big
 def test_the_size_of_tinystories(benchmark, conclude):
-    need("gigatoken")
-    text = stories()
-    entrants = {
-        "nbbpe": arguments_of(text, "--tie-break", "huggingface", vocab_size=STORIES_VOCAB_SIZE),
-        "gigatoken": arguments_of(text, library="gigatoken", vocab_size=STORIES_VOCAB_SIZE),
-    }
-    entries = race(benchmark, entrants, 3, ("n_merges", "digest"))
-    ours, theirs = entries.values()
+    need("gigatoken")  # before the text is made
+    ours, theirs = race_gigatoken(benchmark, text := stories(), STORIES_VOCAB_SIZE, 3)
     conclude(
         "training/stories",
         f"train {STORIES_VOCAB_SIZE:,} tokens on {text}",
-        entries.values(),
+        [ours, theirs],
         [
             within(
                 ours.seconds_from_import,
