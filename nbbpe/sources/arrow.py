@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..system.user_warnings import warn_user
 from ..text.windows import Windows
 from .columns import ColumnReader, as_strings, check_column, check_kind, null_rows, offsets_of
 from .inputs import ReadOnce
-from .iterable import warn_of_name
+from .iterable import warn_of_name, warn_of_nothing
 from .optional_packages import require
 from .places import Row
 from .tally import Tally
@@ -77,9 +76,7 @@ def _columns(reader: Any, number: int, is_read_once: bool) -> Iterator[Any]:
         is_empty = False
         yield batch.column(number)
     if is_empty and is_read_once:
-        warn_user(
-            "the RecordBatchReader gives no rows: if it was used before, it is at its end, so make a new one for each use"
-        )
+        warn_of_nothing("the RecordBatchReader gives no rows")
 
 
 class ArrowColumn(ReadOnce):

@@ -47,10 +47,7 @@ class Documents(ReadOnce):
             tally.n_read += len(data)
             yield data
         if is_empty and isinstance(self._documents, Iterator):
-            warn_user(
-                f"{self._argument} is an iterator that gives no document: if it was used before, it is at its end, so make "
-                "a new one for each use"
-            )
+            warn_of_nothing(f"{self._argument} is an iterator that gives no document")
 
 
 def _no_names(documents: Iterable[Text]) -> Iterator[Text]:
@@ -64,6 +61,11 @@ def _no_names(documents: Iterable[Text]) -> Iterator[Text]:
         yield first
         break
     yield from iterator
+
+
+def warn_of_nothing(what: str) -> None:
+    """Warn of what can be read once, and gives nothing."""
+    warn_user(f"{what}: if it was used before, it is at its end, so make a new one for each use")
 
 
 def warn_of_name(first: str | bytes) -> None:
