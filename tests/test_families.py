@@ -264,6 +264,25 @@ def test_a_normalized_token_takes_no_whitespace_that_another_is(trained):
     assert_same(nbbpe.load(theirs), theirs, ["a<r>\nb", "a<r> \nb", "a<r> b\n<r>", "\n<r>\n"])
 
 
+def test_tokens_of_the_two_turns_may_overlap(trained):
+    """Those of the first turn are found first, wherever they begin, and so the text is not searched for both at once."""
+    texts = ["abc", "ab", "xabcd", "cd", "abcde", "abab c"]
+    for first, later in ("bc", "ab"), ("b", "abc"), ("ab", "bc"), ("ab", "abc"):
+        added = [Added(first, normalized=False), Added(later, normalized=True)]
+        theirs = theirs_with(trained, normalizer=norm.NFC(), added=added)
+        assert_same(nbbpe.load(theirs), theirs, texts)
+
+
+def test_a_short_text_in_normal_form_is_not_prepared(trained, monkeypatch):
+    ours = nbbpe.load(theirs_with(trained, normalizer=norm.NFC(), added=[Added("  ", normalized=True), S]))
+    monkeypatch.setattr(preparation.Preparation, "prepared", None)
+    for text in "the  cat<s>", "th\u00e9  cat<s>":
+        ids = ours.encode(text)
+        assert {ours.special_tokens["  "], ours.special_tokens["<s>"]} <= {*ids}
+        assert ours.count(text, allowed_special=()) > len(ids)
+    assert ours._encoder.encode_short("the  cat", ours._specials, list) is not None
+
+
 def test_runs_of_spaces_are_text(trained):
     theirs = theirs_with(trained, **FAMILIES["GPT-NeoX, Pythia, MPT"])
     ours = nbbpe.load(theirs)

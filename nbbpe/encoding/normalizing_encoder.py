@@ -23,6 +23,10 @@ class NormalizingEncoder(RewritingEncoder):
         self._form = form
         self._rewrite = partial(normal_part, form=form)
 
+    def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
+        """See Encoder. ASCII is in all normal forms."""
+        return self._encoder.encode_short(text, specials, form) if type(text) is str and text.isascii() else None
+
     def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
         text = to_bytes(text)
         if specials is None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from ..model.model import Model
+from ..model.special_tokens import find_overlap
 from ..text.normalization import FORMS, is_normal
 from ..text.preparation import Preparation, Rule, TextState, can_be_cut, last_cut
 from ..text.rewriting import Rewrite, RewritingReader, rewritten_window
@@ -24,6 +25,19 @@ if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
 _MOST_KEPT = 100  # choices of special tokens, see `_turns`
+
+
+class _Turns(NamedTuple):
+    """The special tokens to look for, once they are chosen.
+
+    first : in the original text
+    later : in the normalized text
+    both  : in a text that is normal already, where both are found at once; None if tokens of the two may overlap
+    """
+
+    first: SpecialTokens
+    later: SpecialTokens
+    both: SpecialTokens | None
 
 
 class PreparedEncoder(RewritingEncoder):
@@ -49,13 +63,21 @@ class PreparedEncoder(RewritingEncoder):
         self.at_once = encoder.at_once or alone or ruled or not is_cut
         kinds = [step["type"] for step in chain.steps]
         # A text that is in all of these normal forms needs no preparation; None if every text needs it.
-        plain = not (rules or extras.prefix_space or extras.cutter or self._later) and all(kind in FORMS for kind in kinds)
+        plain = not (rules or extras.prefix_space or extras.cutter) and all(kind in FORMS for kind in kinds)
         self._forms = kinds if plain else None
-        self._kept: dict[tuple[int, ...], tuple[SpecialTokens, SpecialTokens]] = {}
-        self._allowed = self._turns(None)
+        self._kept: dict[tuple[int, ...], _Turns] = {}
+        self._allowed = self._turns_of(None)
+        self._latest: tuple[SpecialTokens | None, _Turns] = None, self._allowed
 
-    def _turns(self, specials: SpecialTokens | None) -> tuple[SpecialTokens, SpecialTokens]:
-        """The tokens to look for in the original text, and those to look for in the normalized text."""
+    def _turns(self, specials: SpecialTokens | None) -> _Turns:
+        """What is looked for where `specials` are chosen."""
+        of, turns = self._latest
+        if of is not specials:  # most calls choose as the one before
+            turns = self._turns_of(specials)
+            self._latest = specials, turns
+        return turns
+
+    def _turns_of(self, specials: SpecialTokens | None) -> _Turns:
         chosen = self._always | (set() if specials is None else set(specials.tokens[:, 1].tolist()))
         key = tuple(sorted(chosen))
         found = self._kept.get(key)
@@ -66,7 +88,8 @@ class PreparedEncoder(RewritingEncoder):
             for token, token_id in of_choice.items():
                 if self._later.get(token):
                     later.setdefault(self._later[token], token_id)
-            found = pack_special_tokens(first), pack_special_tokens(later)
+            both = None if find_overlap(list(first), list(later)) else pack_special_tokens(first | later)
+            found = _Turns(pack_special_tokens(first), pack_special_tokens(later), both)
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
             self._kept[key] = found
@@ -76,7 +99,14 @@ class PreparedEncoder(RewritingEncoder):
         """See Encoder."""
         other = copy.copy(self)
         other._allowed = self._turns(specials)
-        return other, other._allowed[0]
+        return other, other._allowed.first
+
+    def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
+        """See Encoder. ASCII is in all normal forms."""
+        if self._forms is None or not (type(text) is str and text.isascii()):
+            return None
+        both = self._turns(specials).both
+        return None if both is None else self._encoder.encode_short(text, both, form)
 
     def _is_prepared(self, text: bytes) -> bool:
         """Whether a text needs no preparation, except that its special tokens are found."""
@@ -86,16 +116,17 @@ class PreparedEncoder(RewritingEncoder):
 
     def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
         text = to_bytes(text)
-        if self._is_prepared(text):
-            return self._encoder.encode_text(text, self._turns(specials)[0])
+        both = self._turns(specials).both
+        if both is not None and self._is_prepared(text):
+            return self._encoder.encode_text(text, both)
         return self.encode_window(self.window_of(text, specials))
 
     def reading(self, reader: Windows) -> Windows:
         """See Encoder. The tokens of the first turn are found already; those of the second turn are as in `allowing`."""
-        return RewritingReader(reader, partial(last_cut, rules=self._preparation.rules), self._rewrite(self._allowed[1]))
+        return RewritingReader(reader, partial(last_cut, rules=self._preparation.rules), self._rewrite(self._allowed.later))
 
     def window_of(self, document: bytes, specials: SpecialTokens | None) -> Window:
-        first, later = self._turns(specials)
+        first, later, _ = self._turns(specials)
         return rewritten_window(concatenated([document], first), self._rewrite(later))
 
     def _rewrite(self, later: SpecialTokens) -> Rewrite:
