@@ -947,6 +947,51 @@ def test_a_decoder_that_is_replaced_is_used(folders):
         check_decoding(ours, theirs, rows)
 
 
+def test_decoding_follows_what_is_added_or_replaced(folders):
+    from tokenizers import normalizers, pre_tokenizers
+
+    ours, theirs = both(folders["plain"])
+    ours("the cat")  # from then on, nbbpe decodes
+    for each in ours, theirs:
+        each.backend_tokenizer.add_special_tokens([transformers.AddedToken("<NEW>", normalized=True)])
+    rows = [[5, len(ours) - 1] * 4, [5] * 9]
+    for normalizer, pre_tokenizer in [
+        (None, pre_tokenizers.ByteLevel()),
+        (normalizers.Lowercase(), pre_tokenizers.ByteLevel()),
+        (None, pre_tokenizers.Whitespace()),
+    ]:
+        for each in ours, theirs:
+            each.backend_tokenizer.normalizer = normalizer
+            each.backend_tokenizer.pre_tokenizer = pre_tokenizer
+        for skips in False, True:
+            check_decoding(ours, theirs, rows, skip_special_tokens=skips)
+            check_decoding(ours, theirs, rows[0], skip_special_tokens=skips)
+
+
+def test_texts_that_are_not_cleaned_up_are_decoded_by_nbbpe(folders, monkeypatch):
+    """transformers 5 cleans up no text of BPE unless it is told to, though many folders ask for it."""
+    name = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
+    ours, theirs = both(folders["plain"], clean_up_tokenization_spaces=True)
+    if not hasattr(theirs, name):
+        pytest.skip("needs transformers 5")
+    ids = ours("the cat . ")["input_ids"] * 2
+    for value in True, False:
+        for each in ours, theirs:
+            setattr(each, name, value)
+        check_decoding(ours, theirs, ids)
+        check_decoding(ours, theirs, [ids] * 2)
+    assert ours.decode(ids) == "the cat . " * 2
+    backend = ours._tokenizer
+    decode = SimpleNamespace(
+        **{name: getattr(backend, name) for name in ("model", "normalizer", "decoder", "get_vocab_size", "id_to_token")},
+        decode=lambda ids, **_: backend.decode(ids) if not ids else pytest.fail("tokenizers was asked"),
+    )
+    ours._made = ours._made._replace(tokens=[decode, *ours._made.tokens[1:]])
+    monkeypatch.setattr(ours, "_tokenizer", decode)
+    assert ours.decode(ids) == "the cat . " * 2
+    assert ours.batch_decode([ids]) == ["the cat . " * 2]
+
+
 def test_what_nbbpe_cannot_encode_is_decoded(folders):
     from tokenizers import pre_tokenizers
 

@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 
 from tokenizers import Tokenizer as Backend
 from tokenizers.decoders import ByteLevel
+from tokenizers.models import BPE
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+from ..encoding.decoder import Decoder
 from ..encoding.special_choice import ALL
 from ..formats.folder import ABOUT
 from ..kernels.compiler.collector import paused_for
@@ -42,9 +44,13 @@ _OPTIONAL = {
     "offset_mapping": "return_offsets_mapping",
 }
 _USUAL = "token_type_ids", "attention_mask"
+_IDS_ALONE = {_OPTIONAL[name]: False for name in _USUAL}
 # How many ids are decoded by tokenizers, in 0.2 s, before a tokenizer of nbbpe is made for decoding alone, in as much time.
 _MANY_IDS = 1 << 20
-_FEW_IDS = 24  # a row of fewer is decoded by tokenizers: to see that no part of it was replaced takes two microseconds
+_FEW_IDS = 4  # are decoded by tokenizers: to see whether a token was added takes a microsecond
+_NO_IDS = TypeError, OverflowError, ValueError  # where something is no id, or, to nbbpe, has no token
+# Without it, transformers 5 cleans up no text of BPE.
+_CLEANS_BPE = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
 _TAKES_ROWS = not hasattr(PreTrainedTokenizerFast, "_batch_encode_plus")  # as `encode` and `decode` of transformers 5 do
 # The options of `from_pretrained` that say how files are found; every other one is of the tokenizer, and saved with it.
 _FINDING = {
@@ -60,36 +66,44 @@ class _Made(NamedTuple):
     applied : what applies it; None if nbbpe cannot honour it exactly
     refusal : why not
     next_id : the id that the next token gets which is added to it
-    state   : of it then
+    tokens  : of it then, see `_tokens`
+    parts   : of it then, see `_parts`
     """
 
     applied: Applied | None
     refusal: str
     next_id: int
-    state: list[Any]
+    tokens: list[Any]
+    parts: list[Any]
 
     @classmethod
     def of(cls, backend: Backend) -> _Made:
         next_id = max(
             [backend.get_vocab_size(with_added_tokens=False), *(i + 1 for i in backend.get_added_tokens_decoder())]
         )
-        state = _state(backend, next_id)
+        state = next_id, _tokens(backend, next_id), _parts(backend)
         try:
-            return cls(Applied(backend), "", next_id, state)
+            return cls(Applied(backend), "", *state)
         except ValueError as error:
-            return cls(None, str(error), next_id, state)
+            return cls(None, str(error), *state)
 
 
-def _state(backend: Backend, next_id: int) -> list[Any]:
-    """All that users and transformers replace, set or add; reading it takes two microseconds.
+# All that users and transformers replace, set or add: reading it takes two microseconds, and a fifth of that for what
+# decoding needs.
 
-    The number of all tokens would take tokenizers 0.22 four milliseconds.
-    """
-    parts = backend.normalizer, backend.pre_tokenizer, backend.post_processor
-    model = backend.model
-    options = [getattr(model, "dropout", None), getattr(model, "ignore_merges", None)]
-    n_tokens, added = backend.get_vocab_size(with_added_tokens=False), backend.id_to_token(next_id)
-    return [backend, *[None if part is None else part.__getstate__() for part in parts], *options, n_tokens, added]
+
+def _tokens(backend: Backend, next_id: int) -> list[Any]:
+    """What decides the text of an id. The number of all tokens would take tokenizers 0.22 four milliseconds."""
+    normalizer = backend.normalizer
+    form = None if normalizer is None else normalizer.__getstate__()
+    return [backend, backend.get_vocab_size(with_added_tokens=False), backend.id_to_token(next_id), form]
+
+
+def _parts(backend: Backend) -> list[Any]:
+    """What else decides the ids of a text."""
+    model, parts = backend.model, (backend.pre_tokenizer, backend.post_processor)
+    options = getattr(model, "dropout", None), getattr(model, "ignore_merges", None)
+    return [*options, *[None if part is None else part.__getstate__() for part in parts]]
 
 
 class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
@@ -158,12 +172,19 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
 
     @property
     def _applied(self) -> Applied:
-        made = self._made
-        if made is None or made.state != _state(self._tokenizer, made.next_id):
-            made = self._made = _Made.of(self._tokenizer)
+        backend, made = self._tokenizer, self._made
+        if made is None or made.parts != _parts(backend) or made.tokens != _tokens(backend, made.next_id):
+            made = self._made = _Made.of(backend)
         if made.applied is None:
             raise ValueError(made.refusal)
         return made.applied
+
+    @property
+    def _decoders(self) -> tuple[Decoder, Decoder]:
+        made = self._made
+        if made is None or made.applied is None or made.tokens != _tokens(self._tokenizer, made.next_id):
+            return self._applied.decoders
+        return made.applied.decoders
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
         self._made = None
@@ -240,12 +261,13 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **options: Any) -> list[str]:
         """The tokens of a text, spelled in GPT-2's alphabet; arguments are those of PreTrainedTokenizerFast."""
         if isinstance(text, str) and not pair and not options:
-            asked = {"add_special_tokens": add_special_tokens}
+            asked = {"add_special_tokens": add_special_tokens, **_IDS_ALONE}
             encoded = self._encode_plain(Batch([text], False), asked)
             columns = None if encoded is None else self._columns(encoded, asked)
-            spelled = None if columns is None else self._applied.spelled(columns["input_ids"][0])
-            if spelled is not None:
-                return spelled
+            if encoded is not None and columns is not None:
+                spelled = encoded.applied.spelled(columns["input_ids"][0])
+                if spelled is not None:
+                    return spelled
         tokens: list[str] = super().tokenize(text, pair, add_special_tokens, **options)
         return tokens
 
@@ -257,13 +279,19 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         **options: Any,
     ) -> Any:
         """The text of ids, or of each list of ids; arguments are those of PreTrainedTokenizerFast."""
-        if type(token_ids) is list and token_ids:
-            is_one = type(token_ids[0]) is not list
-            if len(token_ids) >= _FEW_IDS if is_one else _TAKES_ROWS:
-                rows = [token_ids] if is_one else token_ids
-                texts = self._decode_plain(rows, skip_special_tokens, clean_up_tokenization_spaces)
+        ids = [token_ids] if type(token_ids) is int else token_ids
+        if type(ids) is list and ids:
+            if type(ids[0]) is not list:
+                decode = self._decode_plain(len(ids), skip_special_tokens, clean_up_tokenization_spaces)
+                try:
+                    if decode is not None:
+                        return decode(ids)
+                except _NO_IDS:
+                    pass
+            elif _TAKES_ROWS:
+                texts = self._decode_rows(ids, skip_special_tokens, clean_up_tokenization_spaces)
                 if texts is not None:
-                    return texts[0] if is_one else texts
+                    return texts
         if clean_up_tokenization_spaces is not None:
             options["clean_up_tokenization_spaces"] = clean_up_tokenization_spaces
         return super().decode(token_ids, skip_special_tokens, **options)
@@ -279,28 +307,41 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         if hasattr(sequences, "tolist"):
             sequences = sequences.tolist()  # as theirs, which then looks at each id
         if isinstance(sequences, list):
-            texts = self._decode_plain(sequences, skip_special_tokens, clean_up_tokenization_spaces)
+            texts = self._decode_rows(sequences, skip_special_tokens, clean_up_tokenization_spaces)
             if texts is not None:
                 return texts
         texts = super().batch_decode(sequences, skip_special_tokens, clean_up_tokenization_spaces, **options)
         return texts
 
-    def _decode_plain(self, rows: list[list[Any]], skips_special: bool, cleans: bool | None) -> list[str] | None:
-        """The text of each row of ids, by nbbpe; None if tokenizers must decide."""
-        if (self.clean_up_tokenization_spaces if cleans is None else cleans) or set(map(type, rows)) != {list}:
-            return None
+    def _decode_rows(self, rows: list[Any], skips_special: bool, cleans: bool | None) -> list[str] | None:
+        """The text of each row of ids; None if their class must decide."""
+        if set(map(type, rows)) == {list}:
+            decode = self._decode_plain(sum(map(len, rows)), skips_special, cleans)
+            try:
+                return None if decode is None else list(map(decode, rows))
+            except _NO_IDS:
+                pass
+        return None
+
+    def _decode_plain(self, n_ids: int, skips_special: bool, cleans: bool | None) -> Callable[[list[Any]], str] | None:
+        """What decodes rows of so many ids, all together, and may raise one of _NO_IDS; None if their class must decide."""
+        backend = self._tokenizer
+        if self.clean_up_tokenization_spaces if cleans is None else cleans:
+            if type(backend.model) is not BPE or getattr(self, _CLEANS_BPE, True):
+                return None
+            super()._decode([], clean_up_tokenization_spaces=True)  # which says, once, that nothing is cleaned up
         if type(skips_special) is not bool:  # which tokenizers refuses
             return None
-        backend = self._tokenizer
+        if n_ids < _FEW_IDS:
+            return partial(backend.decode, skip_special_tokens=skips_special)
+        if self._made is None and self._n_decoded < _MANY_IDS:
+            self._n_decoded += n_ids
+            return partial(backend.decode, skip_special_tokens=skips_special)
         if type(backend.decoder) is not ByteLevel:
             return None
-        if self._made is None and self._n_decoded < _MANY_IDS:
-            self._n_decoded += sum(map(len, rows))
-            return None
         try:
-            decoder = self._applied.decoders[skips_special]
-            return [decoder.decode(row, "replace") for row in rows]
-        except ValueError:  # nbbpe cannot honour the tokenizer, or a row has an id without a token, which tokenizers skips
+            return partial(self._decoders[skips_special].decode, errors="replace")
+        except ValueError:  # nbbpe cannot honour the tokenizer
             return None
 
     def _encode_plain(self, batch: Batch | None, options: Mapping[str, Any]) -> Encoded | None:
