@@ -15,6 +15,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable
 from operator import methodcaller
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,6 +23,7 @@ import numpy as np
 import processes
 import pytest
 import texts
+from interrupts import interrupted
 from texts import HARD
 
 import nbbpe
@@ -218,6 +220,8 @@ def test_every_option_gives_what_transformers_gives(folders, name):
     for arguments in [
         (sample, others[1:]),
         (sample, "the"),
+        ("the", {}),
+        (["the"], 0),
         ([*pairs, "the"],),
         ("the", ""),
         (["the"], [""]),
@@ -1240,7 +1244,8 @@ def test_the_class_is_named_in_every_file_that_is_saved_or_uploaded(folders, tmp
     found = {}
 
     def upload(self: Any, working_dir: Any, *_: Any, **__: Any) -> None:
-        found["uploaded"] = json.loads((tmp_path / "up" / "tokenizer_config.json").read_text())["tokenizer_class"]
+        assert set(os.listdir(working_dir)) == {name for name in os.listdir(tmp_path / "up") if name[0] != "."}
+        found["uploaded"] = json.loads((Path(working_dir) / "tokenizer_config.json").read_text())["tokenizer_class"]
 
     base = sys.modules[transformers.PreTrainedTokenizerBase.__module__]
     monkeypatch.setattr(transformers.PreTrainedTokenizerBase, "_upload_modified_files", upload)
@@ -1254,15 +1259,59 @@ def test_the_class_is_named_in_every_file_that_is_saved_or_uploaded(folders, tmp
     assert all(map(os.path.exists, names))
 
 
-def test_a_config_that_cannot_be_written_again_is_still_there(folders, tmp_path, monkeypatch):
-    def no_space(*args: object, **options: object) -> None:
-        raise OSError(28, "No space left on device")
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json"])
+def test_a_file_that_cannot_be_written_again_is_still_there(folders, tmp_path, monkeypatch, name):
+    copied = shutil.copyfile
 
-    monkeypatch.setattr("nbbpe.hf.tokenizer.json", SimpleNamespace(load=json.load, dumps=no_space))
-    with pytest.raises(OSError, match=r"tokenizer_config\.json"):
-        both(folders["around"])[0].save_pretrained(tmp_path / "saved")
-    assert json.loads((tmp_path / "saved" / "tokenizer_config.json").read_text())["model_max_length"] == 512
-    assert not [name for name in os.listdir(tmp_path / "saved") if name.startswith(".")]
+    def no_space(path: str, *arguments: Any) -> None:
+        if os.path.basename(path) == name:
+            raise OSError(28, "No space left on device")
+        copied(path, *arguments)
+
+    ours, _ = both(folders["around"])
+    ours.save_pretrained(tmp_path / "saved")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "saved").iterdir()}
+    monkeypatch.setattr(shutil, "copyfile", no_space)
+    with pytest.raises(OSError, match=f"saved/{name}"):
+        ours.save_pretrained(tmp_path / "saved")
+    assert (tmp_path / "saved" / name).read_bytes() == before[name]
+    with pytest.raises(OSError, match=f"new/{name}"):
+        ours.save_pretrained(tmp_path / "new")
+    assert {path.name for path in (tmp_path / "saved").iterdir()} == {*before}
+
+
+def test_after_ctrl_c_each_file_is_the_old_one_or_the_new_one(folders, tmp_path):
+    ours, _ = both(folders["plain"])
+    ours.save_pretrained(tmp_path / "old")
+    other = copy.deepcopy(ours)
+    other.add_tokens(["<new>"])
+    other.chat_template, other.model_max_length = "another", 9
+    other.save_pretrained(tmp_path / "new")
+    shutil.copytree(tmp_path / "old", tmp_path / "saved")
+    states = set()
+    for end in interrupted(lambda: other.save_pretrained(tmp_path / "saved"), ["tokenizer.py", "atomic_files.py"]):
+        assert isinstance(end.error, KeyboardInterrupt)
+        where, end = end.where, None  # its traceback keeps what it went through
+        for path in (tmp_path / "saved").iterdir():
+            found = [(tmp_path / each / path.name).read_bytes() == path.read_bytes() for each in ("old", "new")]
+            assert any(found), (path, where)
+            states.add(tuple(found))
+    assert states == {(True, False), (False, True)}
+    assert NbbpeTokenizerFast.from_pretrained(str(tmp_path / "saved"))("<new>")["input_ids"] == [len(ours)]
+
+
+def test_templates_by_name_are_saved_in_a_folder_of_their_own(folders, tmp_path):
+    ours, theirs = both(folders["plain"])
+    for each, name in (ours, "ours"), (theirs, "theirs"):
+        each.chat_template = {"default": TEMPLATE, "other": "x"}
+        names = each.save_pretrained(str(tmp_path / name))
+        assert all(map(os.path.exists, names))
+    found = [
+        sorted(str(path.relative_to(tmp_path / name)) for path in (tmp_path / name).rglob("*"))
+        for name in ("ours", "theirs")
+    ]
+    assert found[0] == found[1]
+    assert NbbpeTokenizerFast.from_pretrained(str(tmp_path / "ours")).chat_template == ours.chat_template
 
 
 def test_what_cannot_be_honoured_is_named(folders):

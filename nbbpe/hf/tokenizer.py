@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -18,10 +19,12 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from ..encoding.decoder import Decoder
 from ..encoding.special_choice import ALL
 from ..formats.folder import ABOUT
+from ..formats.transformers_names import JSON
 from ..kernels.compiler.collector import paused_for
 from ..loading import load
 from ..system.atomic_files import made_folder, whole_file, write_text
 from ..system.paths import Path, checked_name
+from ..system.scratch import scratch_folder
 from ..text.utf8 import has_surrogates
 from ..tokenizer import Tokenizer
 from .applied import Applied
@@ -94,16 +97,43 @@ class _Made(NamedTuple):
 
 def _tokens(backend: Backend, next_id: int) -> list[Any]:
     """What decides the text of an id. The number of all tokens would take tokenizers 0.22 four milliseconds."""
-    normalizer = backend.normalizer
-    form = None if normalizer is None else normalizer.__getstate__()
+    form = _written(backend.normalizer)
     return [backend, backend.get_vocab_size(with_added_tokens=False), backend.id_to_token(next_id), form]
 
 
 def _parts(backend: Backend) -> list[Any]:
     """What else decides the ids of a text."""
-    model, parts = backend.model, (backend.pre_tokenizer, backend.post_processor)
+    model = backend.model
     options = getattr(model, "dropout", None), getattr(model, "ignore_merges", None)
-    return [*options, *[None if part is None else part.__getstate__() for part in parts]]
+    return [*options, _written(backend.pre_tokenizer), _written(backend.post_processor)]
+
+
+def _written(part: Any) -> bytes | None:
+    return None if part is None else part.__getstate__()
+
+
+class _Saving(NamedTuple):
+    """How a tokenizer is saved.
+
+    folder      : to which one
+    keeps_class : whether the files name its class
+    """
+
+    folder: str
+    keeps_class: bool
+
+    def publish(self, new: str, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Copy all files of the folder `new`, at last the first of `names`, the config. Returns what `names` are there."""
+        files = {os.path.join(folder, name) for folder, _, found in os.walk(new) for name in found}
+        for file in [*sorted(files.difference(names[:1])), names[0]]:
+            path = self._published(new, file)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with whole_file(path) as unfinished:
+                shutil.copyfile(file, unfinished)
+        return tuple(self._published(new, name) for name in names)
+
+    def _published(self, new: str, file: str) -> str:
+        return os.path.join(self.folder, os.path.relpath(file, new))
 
 
 class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
@@ -124,14 +154,14 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
 
     # What is worked out again, and neither copied nor saved. It is not in `__dict__`, by which `datasets` names what it
     # caches: a call must not change that.
-    __slots__ = ("_keeps_class", "_made", "_n_decoded")
+    __slots__ = ("_made", "_n_decoded", "_saving")
     _made: _Made | None
     _n_decoded: int  # ids, by tokenizers
-    _keeps_class: bool  # of what `save_pretrained` writes
+    _saving: _Saving | None
 
     def __new__(cls, *args: Any, **options: Any) -> Any:
         new = super().__new__(cls)
-        new._made, new._n_decoded, new._keeps_class = None, 0, False
+        new._made, new._n_decoded, new._saving = None, 0, None
         return new
 
     @classmethod
@@ -143,7 +173,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         Raises ValueError for a tokenizer that a tokenizer.json cannot hold (see `Tokenizer.to_hf`).
         """
         with tempfile.TemporaryDirectory(prefix="nbbpe-") as folder:
-            path = os.path.join(folder, "tokenizer.json")
+            path = os.path.join(folder, JSON)
             loaded = load(tokenizer)
             loaded.to_hf(path)
             backend = Backend.from_file(path)
@@ -157,7 +187,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     def from_pretrained(cls, pretrained_model_name_or_path: Path, *args: Any, **options: Any) -> NbbpeTokenizerFast:
         """As that of PreTrainedTokenizerFast; or from a folder of `Tokenizer.save` in which tokenizer.json is missing."""
         folder = os.fspath(pretrained_model_name_or_path)
-        if os.path.isfile(os.path.join(folder, ABOUT)) and not os.path.isfile(os.path.join(folder, "tokenizer.json")):
+        if os.path.isfile(os.path.join(folder, ABOUT)) and not os.path.isfile(os.path.join(folder, JSON)):
             return cls.from_tokenizer(folder, **{name: each for name, each in options.items() if name not in _FINDING})
         made: NbbpeTokenizerFast = super().from_pretrained(folder, *args, **options)
         return made
@@ -199,22 +229,27 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
 
         keep_class : whether the folder names this class, so that AutoTokenizer gives it where nbbpe.hf was imported. By
             default it names PreTrainedTokenizerFast, as transformers 4 refuses a class that it does not know
+
+        Each file gets its name when all of them are complete.
         """
         saved = copy.copy(self)
-        saved._keeps_class = keep_class
-        with made_folder(checked_name(save_directory)):  # in transformers, a dangling symlink is a file that exists
-            return super(NbbpeTokenizerFast, saved).save_pretrained(save_directory, *args, **options)
+        folder = checked_name(save_directory)
+        saved._saving = _Saving(folder, keep_class)
+        # In transformers, a dangling symlink is a file that exists.
+        with made_folder(folder), scratch_folder(os.path.join(folder, JSON)) as scratch:
+            new = os.path.join(scratch, os.path.basename(os.path.abspath(folder)))  # names the repository on the hub, too
+            return super(NbbpeTokenizerFast, saved).save_pretrained(new, *args, **options)
 
-    def _save_pretrained(self, save_directory: Path, file_names: tuple[str, ...], *args: Any, **options: Any) -> Any:
-        # Called between tokenizer_config.json, which is first, and the upload of all files, if there is one.
-        if not self._keeps_class:
-            path = file_names[0]
-            with open(path, encoding="utf-8") as file:
+    def _save_pretrained(self, save_directory: str, file_names: tuple[str, ...], *args: Any, **options: Any) -> Any:
+        # Called after tokenizer_config.json, which is the first file, and before all files are uploaded, if they are.
+        saving = self._saving
+        if saving is not None and not saving.keeps_class:
+            with open(file_names[0], encoding="utf-8") as file:
                 config = json.load(file)
             config["tokenizer_class"] = "PreTrainedTokenizerFast"
-            with whole_file(path) as unfinished:
-                write_text(unfinished, json.dumps(config, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
-        return super()._save_pretrained(save_directory, file_names, *args, **options)
+            write_text(file_names[0], json.dumps(config, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
+        names: tuple[str, ...] = super()._save_pretrained(save_directory, file_names, *args, **options)
+        return names if saving is None else saving.publish(save_directory, names)
 
     def _switch_to_input_mode(self) -> None:
         """Nothing. transformers 5 looks for it in each call; where it is missing, that takes a tenth of a short one."""
@@ -222,6 +257,8 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     # transformers 5 calls `_encode_plus` for a text or a batch, 4 for a text only; for a batch it calls the other.
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **options: Any) -> Any:
+        if text_pair is not None and not isinstance(text_pair, (str, list, tuple)):  # which their class refuses
+            return super()._encode_plus(text, text_pair=text_pair, **options)
         is_split = options.get("is_split_into_words")
         if isinstance(text, str) and not text_pair and not is_split:  # an empty text makes no pair
             with_tokenizers = partial(super()._encode_plus, text, text_pair=text_pair, **options)
