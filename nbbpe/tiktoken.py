@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .encoding import batches
+from .encoding.threads import check_threads
 from .formats import tiktoken as files
 from .formats.recognise import read_model
 from .formats.tiktoken_package import path_of_modules, tiktoken_package
@@ -224,6 +225,7 @@ class Encoding(Tokenizer):
         num_threads: int | None = None,
     ) -> list[str]:
         """The text of each list of ids, see `decode`."""
+        check_threads(num_threads)
         return [self.decode(tokens, errors, skip_special_tokens=skip_special_tokens) for tokens in batch]
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .encoding.decoder import check_in_order
 from .encoding.special_choice import ALL, NONE, Choice
+from .encoding.threads import check_threads
 from .model.model import Model
 from .system.excerpt import shown
 from .system.lazy import lazy
@@ -128,4 +129,5 @@ class TiktokenNames:
         >>> tok.decode_bytes_batch([[258, 261], [258]])
         [b'the cat', b'the']
         """
+        check_threads(num_threads)
         return [self.decode_bytes(ids) for ids in batch]

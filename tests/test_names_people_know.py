@@ -466,10 +466,15 @@ def test_segments_of_a_drop_in_are_those_of_a_tokenizer(both):
     assert ours.encode_segments(segments) == [*ours.encode("a"), end, *ours.encode_ordinary(f"b{END}"), end]
 
 
-def test_a_tokenizer_takes_the_threads_of_tiktoken_in_decoding(small):
+def test_a_tokenizer_takes_the_threads_of_tiktoken_in_decoding(small, both):
     assert small.decode_batch([[97], [98]], num_threads=8) == ["a", "b"]
-    with pytest.raises(ValueError, match="num_threads must be"):
-        small.decode_batch([[97]], num_threads=0)
+    ours, theirs = both
+    for decode in theirs.decode_batch, theirs.decode_bytes_batch:
+        with pytest.raises(ValueError, match="must be greater than 0"):
+            decode([[97]], num_threads=0)
+    for decode in small.decode_batch, small.decode_bytes_batch, ours.decode_batch, ours.decode_bytes_batch:
+        with pytest.raises(ValueError, match="num_threads must be"):
+            decode([[97]], num_threads=0)
 
 
 def test_a_pretrained_folder_is_what_transformers_reads(small, tmp_path):
