@@ -132,9 +132,11 @@ class RowEncoding:
     @lazy
     def _ranges(self) -> list[range]:
         """The tokens of each text, without padding, which may have the number of a text."""
-        if self._sequence_ids is None:
+        numbers = self._sequence_ids
+        if numbers is None:
             return []
-        numbers = [number if mask else None for number, mask in zip(self._sequence_ids, self.attention_mask, strict=True)]
+        if self._encoded.padding is not None:
+            numbers = [number if mask else None for number, mask in zip(numbers, self.attention_mask, strict=True)]
         counts = [numbers.count(i) for i in range(self._encoded.frame.n_texts or 0)]
         firsts = [numbers.index(i) if n else 0 for i, n in enumerate(counts)]
         return [range(first, first + n) for first, n in zip(firsts, counts, strict=True)]
