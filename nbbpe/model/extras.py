@@ -6,8 +6,10 @@ How each added token is found, whether a text gets a space in front, and the tok
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
+from ..system.lazy import lazy
 from ..text.cutting import Cutter
 from ..text.normalizer import Chain
 from .post_processor import respelled
@@ -25,7 +27,8 @@ FLAGS = (*RULES, "normalized", "plain", "shared")
 Flags = tuple[str, ...]
 
 
-class Extras(NamedTuple):
+@dataclass(frozen=True)
+class Extras:
     """Settings that most tokenizers do not have.
 
     flags : from added token to its flags, of FLAGS, in their order; without tokens that have no flags
@@ -34,22 +37,26 @@ class Extras(NamedTuple):
     post_processor : that of a tokenizer.json, unchanged; None for none
     """
 
-    flags: Mapping[str, Flags] = {}
+    flags: Mapping[str, Flags] = field(default_factory=dict)
     prefix_space: bool = False
     post_processor: Mapping[str, Any] | None = None
     cutter: Cutter | None = None
 
-    @property
+    def __getstate__(self) -> dict[str, Any]:
+        """The state for another process or a copy: the settings, without anything that was computed."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @lazy
     def ruled(self) -> dict[str, Flags]:
         """The tokens with a rule that says how they are found."""
         return {token: flags for token, flags in self.flags.items() if set(RULES).intersection(flags)}
 
-    @property
+    @lazy
     def stripping(self) -> list[str]:
         """The tokens that take the whitespace before them, or after them."""
         return [token for token, flags in self.flags.items() if {"lstrip", "rstrip"}.intersection(flags)]
 
-    @property
+    @lazy
     def text_tokens(self) -> list[str]:
         """The added tokens that are parts of ordinary text, as GPT-NeoX's runs of spaces: they are always found.
 
@@ -57,24 +64,24 @@ class Extras(NamedTuple):
         """
         return [token for token, flags in self.flags.items() if {"plain", "normalized"} <= set(flags) and token.isspace()]
 
-    @property
+    @lazy
     def shared(self) -> list[str]:
         """The added tokens that have the id of an ordinary token, too."""
         return [token for token, flags in self.flags.items() if "shared" in flags]
 
     def sharing(self, tokens: Iterable[str]) -> Extras:
         """The same where these tokens have the ids of ordinary tokens."""
-        return self._replace(flags={**self.flags, **{token: (*self.flags.get(token, ()), "shared") for token in tokens}})
+        return replace(self, flags={**self.flags, **{token: (*self.flags.get(token, ()), "shared") for token in tokens}})
 
     def with_tokens(self, tokens: Iterable[str]) -> Extras:
         """The same with flags of these tokens only."""
         kept = set(tokens)
-        return self._replace(flags={token: flags for token, flags in self.flags.items() if token in kept})
+        return replace(self, flags={token: flags for token, flags in self.flags.items() if token in kept})
 
     def renamed(self, names: Mapping[str, str]) -> Extras:
         """The same where tokens have other names."""
         flags = {names.get(token, token): flags for token, flags in self.flags.items()}
-        return self._replace(flags=flags, post_processor=respelled(self.post_processor, names))
+        return replace(self, flags=flags, post_processor=respelled(self.post_processor, names))
 
 
 NO_EXTRAS = Extras()

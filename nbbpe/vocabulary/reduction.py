@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,7 +126,7 @@ def without(
         merges = ids[rows[~gone[rows].any(axis=1)]].astype(np.int32)
     vocab = {int(ids[token_id]): token for token_id, token in model.vocab.items() if not gone[token_id]}
     special = {token: int(ids[token_id]) for token, token_id in model.special.items()}
-    extras = model.extras._replace(post_processor=renumbered(model.extras.post_processor, ids))
+    extras = replace(model.extras, post_processor=renumbered(model.extras.post_processor, ids))
     origin = {**model.provenance, "reduced_from": {"fingerprint": model.fingerprint, "vocab_size": model.size}}
     return model.with_tokens(vocab, merges, special, origin, extras), ids
 

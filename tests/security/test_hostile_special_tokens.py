@@ -6,6 +6,7 @@ import ctypes
 import functools
 import json
 import mmap
+import pickle
 import random
 import string
 import sys
@@ -141,6 +142,17 @@ def test_added_tokens_that_are_ordinary_tokens_take_linear_time(tmp_path):
     assert len(tokenizer._model.extras.shared) == len(merges) > 9_000
     tokenizer.save(tmp_path / "folder")
     assert seconds(lambda: nbbpe.load(tmp_path / "folder"), rounds=1) < 0.7
+
+
+def test_tokens_with_flags_are_found_once_and_not_pickled():
+    # Made again at each use, they made code quadratic wherever a loop used them.
+    extras = Extras({"<m>": ("lstrip", "shared"), " ": ("normalized", "plain")})
+    sent = pickle.dumps(extras)
+    for name in "ruled", "stripping", "text_tokens", "shared":
+        assert len(getattr(extras, name)) == 1
+        assert getattr(extras, name) is getattr(extras, name)
+    assert pickle.dumps(extras) == sent
+    assert pickle.loads(sent) == extras != extras.with_tokens([" "])
 
 
 @pytest.mark.parametrize("rules", [("lstrip",), ("rstrip",), ("lstrip", "rstrip")], ids="-".join)
