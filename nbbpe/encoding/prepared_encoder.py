@@ -65,7 +65,7 @@ class PreparedEncoder(RewritingEncoder):
         # A text that is in all of these normal forms needs no preparation; None if every text needs it.
         plain = not (rules or extras.prefix_space or extras.cutter) and all(kind in FORMS for kind in kinds)
         self._forms = kinds if plain else None
-        self._kept: dict[tuple[int, ...], _Turns] = {}
+        self._kept: dict[bytes, _Turns] = {}
         self._allowed = self._turns_of(None)
         self._latest: tuple[SpecialTokens | None, _Turns] = None, self._allowed
 
@@ -78,10 +78,10 @@ class PreparedEncoder(RewritingEncoder):
         return turns
 
     def _turns_of(self, specials: SpecialTokens | None) -> _Turns:
-        chosen = self._always | (set() if specials is None else set(specials.tokens[:, 1].tolist()))
-        key = tuple(sorted(chosen))
+        key = b"" if specials is None else specials.tokens[:, 1].tobytes()  # a set of many would take longer than a text
         found = self._kept.get(key)
         if found is None:
+            chosen = self._always.union(() if specials is None else specials.tokens[:, 1].tolist())
             of_choice = {token: token_id for token, token_id in self._special.items() if token_id in chosen}
             first = {token: token_id for token, token_id in of_choice.items() if token not in self._later}
             later: dict[str, int] = {}

@@ -119,6 +119,8 @@ def test_the_first_text_of_a_tokenizer_with_many_added_tokens_takes_linear_time(
     tokenizer = nbbpe.load(tmp_path / "tokenizer.json")
     assert seconds(lambda: tokenizer.encode("a <|added 6|> b"), rounds=1) < 2
     assert tokenizer.encode("a <|added 6|> b <|Added 7|>")[-1] == first + 7
+    # A set of all tokens, made for each text, took 4 s.
+    assert seconds(lambda: [tokenizer.encode("a") for _ in range(2000)]) < 1.5
 
 
 def test_added_tokens_that_are_ordinary_tokens_take_linear_time(tmp_path):
