@@ -641,15 +641,37 @@ def test_a_bare_file_whose_size_is_no_multiple_is_an_error(tmp_path):
             nbbpe.TokenFile(path, dtype=dtype)
 
 
-def test_a_file_without_ids_is_an_error(small, tmp_path):
-    (tmp_path / "empty.txt").touch()
+@pytest.mark.parametrize("name", ["a.bin", "a.npy", "bare.bin", "bare.npy"])
+@pytest.mark.parametrize("text", ["empty.txt", "empty.jsonl"])
+def test_a_file_of_an_empty_text_has_no_ids(small, tmp_path, name, text):
+    path, is_ours = tmp_path / name, name.startswith("a")
+    (tmp_path / text).touch()
+    if is_ours:
+        assert small.encode_file(tmp_path / text, path) == 0
+    elif path.suffix == ".npy":
+        np.save(path, np.empty(0, dtype=np.uint16))
+    else:
+        path.touch()
+    file = nbbpe.TokenFile(path, small if is_ours else None, dtype=None if is_ours else np.uint16, verify=is_ours)
+    for data in file, pickle.loads(pickle.dumps(file)):
+        assert isinstance(data.ids, np.memmap)
+        assert not data.ids.flags.writeable
+        assert (len(data), data.dtype, np.asarray(data).tolist(), data[:5].tolist()) == (0, np.uint16, [], [])
+        assert (data.document_starts.tolist(), list(data.documents())) == ([], [])
+        for batches in data.windows, lambda size, data=data: data.epoch(size, 1):
+            with pytest.raises(ValueError, match=f"{name} holds 0 ids, and block_size=1 needs at least 2"):
+                batches(1)
+
+
+def test_empty_documents_alone_are_documents(small, tmp_path):
+    small.encode_file(documents=["", ""], output_path=tmp_path / "a.bin")
+    assert [len(document) for document in nbbpe.TokenFile(tmp_path / "a.bin", small).documents()] == [0, 0]
+
+
+def test_raw_ids_without_sidecar_need_a_dtype_even_if_there_are_none(tmp_path):
     (tmp_path / "bare.bin").touch()
-    np.save(tmp_path / "bare.npy", np.empty(0, dtype=np.uint16))
-    for name in "a.bin", "a.npy":
-        assert small.encode_file(tmp_path / "empty.txt", tmp_path / name) == 0
-    for name in "a.bin", "a.npy", "bare.bin", "bare.npy":
-        with pytest.raises(ValueError, match=f"{name} holds no ids"):
-            nbbpe.TokenFile(tmp_path / name, dtype=np.uint16)
+    with pytest.raises(ValueError, match="has no sidecar"):
+        nbbpe.TokenFile(tmp_path / "bare.bin")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")

@@ -149,7 +149,7 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
 
 def _npy_array(path: str) -> NDArray[Any]:
     """The ids in a .npy file, mapped into memory. Raises ValueError that names the file if it holds none."""
-    from ..idfiles.opening import read_npy_header
+    from ..idfiles.opening import map_ids, read_npy_header
 
     check_mappable(path)
     with open(path, "rb") as file:
@@ -159,8 +159,7 @@ def _npy_array(path: str) -> NDArray[Any]:
             raise ValueError(
                 f"{path} holds {n_there:,.10g} ids, and its header says {n_ids:,}: it was truncated or added to"
             )
-        # An empty array cannot be mapped.
-        return np.memmap(file, dtype=dtype, mode="r", offset=offset, shape=(n_ids,)) if n_ids else np.empty(0, dtype=dtype)
+        return map_ids(file, dtype, offset, n_ids)
 
 
 def _raw(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:

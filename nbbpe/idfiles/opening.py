@@ -56,14 +56,24 @@ def _open_at_once(path: str, dtype: np.dtype[Any] | None) -> Opened:
         found, offset, n_ids = _measure(file, path, dtype, about)
         if about:
             check_described(beside, about, n_ids, found)
-        if not n_ids:
-            raise ValueError(f"{path} holds no ids: the text it was made from was empty")
         ends = map_ends(beside) if about and about["document_ends"] else None
         # The other files change only while the file of ids does not exist. If that is still the same, so is all that was
         # read.
         if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
             raise ValueError(f"{path} was replaced while it was opened: open it again")
-        return np.memmap(file, dtype=found, mode="r", offset=offset, shape=(n_ids,)), ends, about
+        return map_ids(file, found, offset, n_ids), ends, about
+
+
+def map_ids(file: BinaryIO, dtype: np.dtype[Any], offset: int, n_ids: int) -> np.memmap[Any, np.dtype[Any]]:
+    """The ids in an open file, mapped into memory, read only.
+
+    offset : of the first one, in bytes
+    """
+    if n_ids:
+        return np.memmap(file, dtype=dtype, mode="r", offset=offset, shape=(n_ids,))
+    none = np.empty(0, dtype=dtype).view(np.memmap)  # as no system maps a file of no bytes
+    none.flags.writeable = False
+    return none
 
 
 def _measure(

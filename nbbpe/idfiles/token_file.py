@@ -54,9 +54,9 @@ class TokenFile:
     the file has changed. While it is open it keeps the old ids, even if the file is replaced. In a dataset, store the
     TokenFile and not its `ids`: NumPy pickles a memmap with all its bytes.
 
-    Raises FileNotFoundError; TypeError for a dtype that is not an integer type; ValueError for a file without ids, of a
-    size that does not fit the dtype or the sidecar, with a broken or missing sidecar, or of another tokenizer, for a pipe
-    or a device, and as `verify` does.
+    Raises FileNotFoundError; TypeError for a dtype that is not an integer type; ValueError for a file of a size that does
+    not fit the dtype or the sidecar, with a broken or missing sidecar, or of another tokenizer, for a pipe or a device, and
+    as `verify` does. A file of an empty text has no ids and no documents.
 
     >>> import nbbpe
     >>> tok = nbbpe.train("corpus.txt", 260, ["<|endoftext|>"])
@@ -161,7 +161,7 @@ class TokenFile:
         where the next one does. Raises ValueError if no ends are known.
         """
         if self._starts is None:
-            if not self.separator_ids and not self._n_ends:
+            if self._n_ids and not self.separator_ids and not self._n_ends:
                 raise ValueError(
                     f"{self.path}: no ids are known that end documents (no special token was recognised in the text, or "
                     "the file has no sidecar): encode the text again with separator=, or pass separator_ids to TokenFile, "
