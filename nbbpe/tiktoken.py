@@ -226,7 +226,9 @@ class Encoding(Tokenizer):
     ) -> list[str]:
         """The text of each list of ids, see `decode`."""
         check_threads(num_threads)
-        return [self.decode(tokens, errors, skip_special_tokens=skip_special_tokens) for tokens in batch]
+        return [
+            self.decode(tokens, errors, skip_special_tokens=skip_special_tokens) for tokens in batches.rows_of_batch(batch)
+        ]
 
 
 def _choice(allowed: _Allowed, disallowed: _Disallowed) -> dict[str, Any]:

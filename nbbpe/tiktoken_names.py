@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .encoding.batches import Ids, rows_of_batch
 from .encoding.decoder import check_in_order
 from .encoding.special_choice import ALL, NONE, Choice
 from .encoding.threads import check_threads
@@ -121,13 +122,11 @@ class TiktokenNames:
         ids = self.encode_array(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
         return ids.astype(np.uint32)
 
-    def decode_bytes_batch(
-        self, batch: Iterable[Iterable[int] | NDArray[Any]], *, num_threads: int | None = None
-    ) -> list[bytes]:
-        """The bytes of each list of ids.
+    def decode_bytes_batch(self, batch: Iterable[Ids], *, num_threads: int | None = None) -> list[bytes]:
+        """The bytes of each list of ids; `batch` as in `decode_batch`.
 
         >>> tok.decode_bytes_batch([[258, 261], [258]])
         [b'the cat', b'the']
         """
         check_threads(num_threads)
-        return [self.decode_bytes(ids) for ids in batch]
+        return [self.decode_bytes(ids) for ids in rows_of_batch(batch)]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .encoding import threads
-from .encoding.batches import encode_batch_flat, encode_segments, lists_of
+from .encoding.batches import FlatBatch, encode_batch_flat, encode_segments, lists_of
 from .encoding.encoder import SHORT, Encoder
 from .encoding.id_types import check_dtype
 from .encoding.new_encoder import new_encoder
@@ -469,16 +469,17 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
         num_threads: int | None = None,
         dropout: float = 0.0,
         seed: int | None = None,
-    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    ) -> FlatBatch:
         """The ids of all texts in one array, which is faster than an array for each of many short texts.
 
         texts, allowed_special, disallowed_special, num_threads, dropout, seed : as in `encode_batch`, and so are the errors
         dtype : of the ids, such as "int64" for torch, as in `encode_array`; None for the tokenizer's own
 
         Returns (ids, starts): ids is a 1-D array, starts is int64[n + 1]; the ids of text i are
-        ids[starts[i]:starts[i + 1]].
+        ids[starts[i]:starts[i + 1]]. `decode_batch` takes both as they are returned.
 
-        >>> tok.encode_batch_flat(["the cat", "", "the"])
+        >>> ids, starts = tok.encode_batch_flat(["the cat", "", "the"])
+        >>> ids, starts
         (array([258, 261, 258], dtype=uint16), array([0, 2, 2, 3]))
         """
         wanted = None if dtype is None else check_dtype(dtype, self.vocab_size)
@@ -487,7 +488,7 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
             ids, starts = with_dropout.encode_batch_flat(texts, chosen, num_threads)
         else:
             ids, starts = encode_batch_flat(self._encoder, texts, chosen, num_threads)
-        return (ids if wanted is None else ids.astype(wanted, copy=False)), starts
+        return FlatBatch(ids if wanted is None else ids.astype(wanted, copy=False), starts)
 
     def encode_segments(self, segments: Iterable[tuple[Text, bool]]) -> list[int]:
         """The ids of several texts in one list; special tokens are recognised only in those that are trusted.

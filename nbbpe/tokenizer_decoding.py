@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .encoding import threads
+from .encoding.batches import Ids, rows_of_batch
 from .encoding.decoder import Decoder, check_errors
 from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import Tokens
@@ -73,7 +74,7 @@ class TokenizerDecoding:
 
     def decode_batch(
         self,
-        batch: Iterable[Iterable[int] | NDArray[Any]],
+        batch: Iterable[Ids],
         errors: str = "replace",
         *,
         skip_special_tokens: bool = False,
@@ -81,6 +82,7 @@ class TokenizerDecoding:
     ) -> list[str]:
         """The text of each list or array of ids, or of each row of a 2-D array. Other arguments as in `decode`.
 
+        batch : the lists, or what `encode_batch_flat` returns
         num_threads : at least 1, and without effect: one thread decodes. For compatibility with tiktoken
 
         >>> tok.decode_batch([[258, 261], []])
@@ -89,7 +91,7 @@ class TokenizerDecoding:
         threads.check_threads(num_threads)
         check_items(batch, "batch", "lists of ids")
         texts: list[str] = []
-        for ids in batch:
+        for ids in rows_of_batch(batch):
             try:
                 texts.append(self.decode(ids, errors, skip_special_tokens=skip_special_tokens))
             except UnicodeDecodeError:

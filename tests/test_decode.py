@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import re
 import tracemalloc
@@ -261,6 +262,23 @@ def test_a_batch_is_decoded_text_by_text(small):
     assert small.decode_batch(np.array([[97, 98], [99, 100]])) == ["ab", "cd"]
     assert small.decode_batch([]) == []
     assert small.decode_batch([[0xC3], [97]], errors="ignore") == ["", "a"]
+
+
+@pytest.mark.parametrize("dtype", [None, "int64"])
+@pytest.mark.parametrize("documents", [["the cat", "", "é 中", "a" * 1000], [""], []])
+def test_a_flat_batch_is_decoded_text_by_text(small, documents, dtype):
+    flat = small.encode_batch_flat(documents, dtype=dtype)
+    again = pickle.loads(pickle.dumps(flat))
+    assert small.decode_batch(flat) == small.decode_batch(again) == documents
+    assert small.decode_bytes_batch(flat) == [text.encode() for text in documents]
+    ids, starts = flat
+    assert (ids is flat.ids, starts is flat.starts, len(starts)) == (True, True, len(documents) + 1)
+
+
+def test_the_bad_id_of_a_flat_batch_is_named(small):
+    flat = small.encode_batch_flat(["a", "bc"])
+    with pytest.raises(ValueError, match=r"^batch\[1\]: id 400 at index 1 "):
+        small.decode_batch(flat._replace(ids=np.array([97, 98, 400])))
 
 
 def test_a_stream_without_a_tokenizer_is_refused_at_once():

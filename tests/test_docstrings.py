@@ -16,13 +16,14 @@ import nbbpe.evaluation
 import nbbpe.inspection
 import nbbpe.njit
 import nbbpe.tiktoken
+from nbbpe.encoding.batches import FlatBatch
 from nbbpe.encoding.padding import Padded
 from nbbpe.encoding.tokens import Token, Tokens
 from nbbpe.explanation import CharacterClass, Explanation, Level
 from nbbpe.warmup import Warmup
 
 # What these do is shown by the function or class that makes them.
-RESULTS = {Padded, Token, Tokens, CharacterClass, Explanation, Level, Warmup}
+RESULTS = {FlatBatch, Padded, Token, Tokens, CharacterClass, Explanation, Level, Warmup}
 NEEDS = {"to_tiktoken": "tiktoken", "encode_arrow": "pyarrow", "decode_arrow": "pyarrow", "count_words": "pyarrow"}
 NEEDS |= {"arrow_functions": "pyarrow", "tiktoken": "tiktoken"}  # for each function of a module
 

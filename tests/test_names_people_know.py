@@ -61,6 +61,7 @@ def test_the_drop_in_gives_what_tiktoken_gives(both):
         assert ours.encode_ordinary_batch(STRINGS, num_threads=n_threads) == theirs.encode_ordinary_batch(STRINGS)
     batch = theirs.encode_batch(STRINGS)
     assert ours.decode_batch(batch, num_threads=2) == theirs.decode_batch(batch)
+    assert ours.decode_batch(ours.encode_batch_flat(["ab", "", "c"])) == ["ab", "", "c"]
     assert ours.decode_bytes_batch(batch) == theirs.decode_bytes_batch(batch)
     for name in "n_vocab", "max_token_value", "eot_token", "name", "special_tokens_set":
         assert getattr(ours, name) == getattr(theirs, name), name

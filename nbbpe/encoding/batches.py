@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,26 @@ from .special_choice import Chosen, pack_special_tokens
 from .threads import MemoryPart, check_threads, encode_parts, part_bytes, stretches, threads_for
 
 _FEW = 32  # texts; up to so many are encoded one by one in less time than it takes to start a batch
+
+Ids = Iterable[int] | NDArray[Any]
+
+
+class FlatBatch(NamedTuple):
+    """The ids of several texts in one array.
+
+    ids    : [n_ids]              those of all texts, one text after another
+    starts : int64[n_texts + 1]   those of text i are ids[starts[i]:starts[i + 1]]
+    """
+
+    ids: NDArray[Any]
+    starts: NDArray[np.int64]
+
+
+def rows_of_batch(batch: Iterable[Ids]) -> Iterable[Ids]:
+    """The ids of each text of a batch; those of a FlatBatch are views."""
+    if isinstance(batch, FlatBatch):
+        return (batch.ids[start:end] for start, end in pairwise(batch.starts.tolist()))
+    return batch
 
 
 def encode_batch_flat(
