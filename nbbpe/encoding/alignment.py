@@ -45,12 +45,12 @@ def aligned(streams: Sequence[Iterator[NDArray[Any]]], vocabs: Sequence[PackedVo
         if running == [True, True] and sizes[behind] < max(sizes):
             continue
         ends = _ends(vocabs, left)
-        common = np.intersect1d(ends[0], ends[1], assume_unique=True)
-        if len(common):
-            stops = [int(np.searchsorted(end, common[-1])) + 1 for end in ends]
+        common = _common_ends(ends)
+        if len(common[0]):
+            stops = [int(stop[-1]) for stop in common]
             yield [part[:stop] for part, stop in zip(left, stops, strict=True)]
             left = [part[stop:] for part, stop in zip(left, stops, strict=True)]
-            sizes = [size - int(common[-1]) for size in sizes]
+            sizes = [size - int(ends[0][stops[0] - 1]) for size in sizes]
     if any(sizes):
         raise DifferentTexts
 
@@ -73,11 +73,10 @@ class Differences:
     def add(self, ids: Sequence[NDArray[Any]]) -> None:
         """Add the next part of both encodings, as `aligned` yields it."""
         ends = _ends(self._vocabs, ids)
-        common = np.intersect1d(ends[0], ends[1], assume_unique=True)
-        stops = [np.searchsorted(end, common) + 1 for end in ends]
+        stops = _common_ends(ends)
         n_in = [np.diff(stop, prepend=0) for stop in stops]
         differs = (n_in[0] > 1) | (n_in[1] > 1)
-        sizes = np.diff(common, prepend=0)[differs]
+        sizes = np.diff(ends[0][stops[0] - 1], prepend=0)[differs]
         self.n_same += int((~differs).sum())
         self.n_stretches += len(sizes)
         self.n_bytes += int(sizes.sum())
@@ -89,6 +88,18 @@ class Differences:
 def _ends(vocabs: Sequence[PackedVocab], ids: Sequence[NDArray[Any]]) -> list[NDArray[np.int64]]:
     """Where each token of two encodings ends, in bytes."""
     return [np.cumsum(vocab.lengths_of(part)) for vocab, part in zip(vocabs, ids, strict=True)]
+
+
+def _common_ends(ends: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    """How many tokens of each of two encodings there are up to each place where a token ends in both.
+
+    ends : of the tokens of both, see `_ends`
+    """
+    # A mark for each byte: to sort the ends of both takes four times as long.
+    is_end = np.zeros((2, 1 + max(int(each.max(initial=0)) for each in ends)), dtype=bool)
+    for marks, each in zip(is_end, ends, strict=True):
+        marks[each] = True
+    return [np.flatnonzero(marks[each]) + 1 for marks, each in zip(is_end[::-1], ends, strict=True)]
 
 
 def _count_stretches(
