@@ -11,6 +11,7 @@ from typing import Any
 
 from nbbpe.counting import counters, executor_counting, gathering, parallel_counting, sorted_runs, word_table
 from nbbpe.encoding import (
+    alignment,
     batches,
     compiled_encoder,
     decoder,
@@ -57,6 +58,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "for_threads": [(threads, "BYTES_PER_THREAD")],
     "thread_part": [(threads, "PART_BYTES")],
     "rows_window": [(text_rows, "ROWS_WINDOW"), (batches, "SHORT")],
+    "stretches": [(alignment, "_MAX_STRETCHES")],
     "added": [(word_table, "_WORDS_TOGETHER")],
     "first_slots": [(word_table, "_FIRST_SLOTS")],
     "run_block": [(sorted_runs, "_BLOCK_BYTES")],

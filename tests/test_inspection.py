@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from itertools import pairwise
+from itertools import islice, pairwise
 from types import SimpleNamespace
 
 import naive
@@ -225,6 +225,19 @@ def test_a_comparison_shows_as_many_stretches_as_asked_for_the_most_frequent_fir
     assert [split.count for split in found] == sorted((split.count for split in found), reverse=True)
     assert len(found) > 2
     assert inspection.compare(small, bytes_only, documents=documents, n_splits=2).splits == found[:2]
+
+
+@pytest.mark.parametrize("most", [0, 1, 7, 1000])
+def test_of_very_many_stretches_the_first_are_counted(small, other, sizes, tmp_path, most):
+    text = (texts.SAMPLE + "".join(chr(97 + i * i % 26) for i in range(97))) * 3
+    (tmp_path / "text").write_text(text, encoding="utf-8", newline="")
+    _, differing = naive.compare_splits(tokens(small, text), tokens(other, text))
+    short = Counter({pair: n for pair, n in differing.items() if sum(map(len, pair[0])) <= 64})
+    assert 7 < len(short) < 1000
+    sizes(stretches=most, window=100)
+    found = inspection.compare(small, other, tmp_path / "text", n_splits=1000).splits
+    wanted = Counter(dict(islice(short.items(), most)))
+    assert [((tuple(each.a), tuple(each.b)), each.count) for each in found] == wanted.most_common()
 
 
 def test_a_comparison_shows_stretches_of_up_to_64_bytes():
