@@ -16,6 +16,7 @@ from .encoding.special_choice import Choice, find_separator
 from .model.packed_vocab import PackedVocab
 from .sources import check_field, find_inputs
 from .sources.arrow_data import ArrowData
+from .system.choices import check_bool
 from .system.excerpt import shown
 from .system.paths import Path
 from .system.progress import ProgressOption
@@ -169,6 +170,7 @@ def encoded(
     [[258, 261, 258]]
     """
     _check_tokenizer("tokenizer", tokenizer)
+    check_bool("warn", warn)
     separator_id = find_separator(tokenizer.special_tokens, separator, separator_first)
     allowed = tokenizer._allowed_tokens(allowed_special)
     inputs = find_inputs(source, field, on_error, documents=documents)

@@ -26,6 +26,7 @@ from .model.post_processor import Templates, read_templates
 from .model.vocab_checks import Merge, Vocab
 from .names_elsewhere import NamesElsewhere
 from .patterns.pattern import PatternLike, splits_by_regex
+from .system.choices import check_bool
 from .system.excerpt import shown
 from .system.integers import check_integer
 from .system.lazy import lazy, method_on_use
@@ -279,6 +280,8 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
         >>> tok.encode("the cat", dropout=0.5, seed=1) == tok.encode("the cat", dropout=0.5, seed=1)
         True
         """
+        if add_special_tokens is not False:  # as in few calls
+            check_bool("add_special_tokens", add_special_tokens)
         if allowed_special is ALL and disallowed_special is NONE and num_threads is None and dropout == 0 and seed is None:
             # As most calls are: for less.
             ids: list[int] | None = self._encoder.encode_short(text, self._specials, list)
@@ -307,6 +310,7 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
         [258, 261]
         """
         check_choice(allowed_special, disallowed_special)
+        check_bool("add_special_tokens", add_special_tokens)
         allowed, disallowed = _kept(allowed_special), _kept(disallowed_special)  # for two texts
         encode = partial(self.encode, allowed_special=allowed, disallowed_special=disallowed)
         templates = self._templates if add_special_tokens else self._templates.without_ids()

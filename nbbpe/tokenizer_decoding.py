@@ -14,6 +14,7 @@ from .encoding.decoder import Decoder, check_errors
 from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import Tokens
 from .model.model import Model
+from .system.choices import check_bool
 from .system.excerpt import shown
 from .system.lazy import lazy
 from .text.utf8 import check_items
@@ -144,5 +145,7 @@ class TokenizerDecoding:
         return Decoder({**self._model.vocab, **dict.fromkeys(skipped, b"")}) if skipped else self._decoder
 
     def _decoding(self, skip_special_tokens: bool) -> Decoder:
-        decoder: Decoder = self._decoder_of_text if skip_special_tokens else self._decoder
-        return decoder
+        if skip_special_tokens is False:  # as in most calls
+            return self._decoder
+        check_bool("skip_special_tokens", skip_special_tokens)
+        return self._decoder_of_text

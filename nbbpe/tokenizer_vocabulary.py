@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .encoding.special_choice import Choice
 from .model.model import Model
+from .system.choices import check_bool
 from .system.paths import Path
 from .system.progress import ProgressOption
 from .text.utf8 import Text
@@ -183,6 +184,7 @@ class TokenizerVocabulary:
         if n is None:
             raise TypeError("n is missing: the vocab_size of the result")
         check_smaller_size(self._model, n)
+        check_bool("renumber", renumber)  # before the text is read
         counts = self.frequencies(
             source,
             workers,

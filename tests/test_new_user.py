@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import re
@@ -13,12 +14,64 @@ import pytest
 import texts
 
 import nbbpe
-from nbbpe import cli
+from nbbpe import cli, inspection
 from nbbpe.encoding import tokens
 from nbbpe.kernels.compiler import notices
 from nbbpe.warmup import Warmup
 
 pytestmark = pytest.mark.filterwarnings("ignore:the text has pairs")
+
+
+# A string such as "no" counts as true
+
+NO = {
+    "add_special_tokens": [
+        lambda tok, path, **no: tok.encode("a", **no),
+        lambda tok, path, **no: tok.encode_pair("a", "b", **no),
+    ],
+    "skip_special_tokens": [
+        lambda tok, path, **no: tok.decode([97], **no),
+        lambda tok, path, **no: tok.decode_bytes([97], **no),
+        lambda tok, path, **no: tok.decode_batch([[97]], **no),
+        lambda tok, path, **no: tok.stream_decoder(**no),
+    ],
+    "renumber": [
+        lambda tok, path, **no: tok.truncate(300, **no),
+        lambda tok, path, **no: tok.prune(path / "missing", 300, **no),
+        lambda tok, path, **no: tok.drop([300], **no),
+    ],
+    "check": [
+        lambda tok, path, **no: nbbpe.load(path / "tokenizer", **no),
+        lambda tok, path, **no: nbbpe.Tokenizer.load(path / "tokenizer", **no),
+        lambda tok, path, **no: nbbpe.TokenFile(path / "a.bin", tok, **no),
+    ],
+    "verify": [lambda tok, path, **no: nbbpe.TokenFile(path / "a.bin", **no)],
+    "separator_first": [
+        lambda tok, path, **no: nbbpe.TokenFile(path / "a.bin", **no),
+        lambda tok, path, **no: tok.encode_file(documents=["a"], output_path=path / "b.bin", **no),
+        lambda tok, path, **no: list(inspection.encoded(tok, documents=["a"], **no)),
+    ],
+    "drop_last": [lambda tok, path, **no: nbbpe.TokenFile(path / "a.bin").epoch(1, 1, **no)],
+    "resume": [lambda tok, path, **no: tok.encode_file(documents=["a"], output_path=path / "b.bin", **no)],
+    "version_line": [lambda tok, path, **no: tok.save_gpt2(path / "vocab.json", path / "merges.txt", **no)],
+    "color": [lambda tok, path, **no: tok.show("a", **no)],
+    "warn": [lambda tok, path, **no: list(inspection.encoded(tok, documents=["a"], **no))],
+}
+
+
+@pytest.mark.parametrize(("name", "call"), [(name, call) for name, calls in NO.items() for call in calls])
+@pytest.mark.parametrize("value", ["no", 0])
+def test_an_argument_that_is_true_or_false_takes_nothing_else(small, tmp_path, name, call, value):
+    small.save(tmp_path / "tokenizer")
+    small.encode_file(documents=["the cat"], output_path=tmp_path / "a.bin")
+    with pytest.raises(TypeError, match=f"{name} must be True(, False or None| or False), not {value!r}"):
+        call(small, tmp_path, **{name: value})
+
+
+def test_all_arguments_of_a_tokenizer_that_are_true_or_false_are_known_here():
+    methods = [getattr(nbbpe.Tokenizer, name, None) for name in dir(nbbpe.Tokenizer) if not name.startswith("_")]
+    of_all = [inspect.signature(each).parameters.values() for each in methods if callable(each)]
+    assert {each.name for of_one in of_all for each in of_one if isinstance(each.default, bool)} <= NO.keys()
 
 
 # Paths and documents are told apart by the caller

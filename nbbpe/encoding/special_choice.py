@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..model.special_tokens import pack
+from ..system.choices import check_bool
 from ..system.excerpt import shown
 from ..system.user_warnings import warn_user
 from ..system.wrong_argument import WrongArgument
@@ -116,8 +117,7 @@ def find_separator(special_tokens: Mapping[str, int], separator: str | None, fir
 
     Raises TypeError or ValueError for anything that is not a special token, and for `first` without a separator.
     """
-    if not isinstance(first, bool):
-        raise TypeError(f"separator_first must be True or False, not {shown(first)}")
+    check_bool("separator_first", first)
     if separator is None:
         if first:
             raise WrongArgument(

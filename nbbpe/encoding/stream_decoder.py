@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from ..system.choices import check_bool
 from ..system.excerpt import shown
 from .decoder import check_errors
 
@@ -47,6 +48,7 @@ class StreamDecoder:
         if not hasattr(tokenizer, "id_to_token"):
             raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load), not {shown(tokenizer)}")
         check_errors(errors)
+        check_bool("skip_special_tokens", skip_special_tokens)
         codecs.lookup_error(errors)
         self._token_of = tokenizer.id_to_token
         self._decode_bytes = tokenizer.decode_bytes

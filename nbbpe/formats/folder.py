@@ -24,6 +24,7 @@ from ..model.special_tokens import tokens_for_placing
 from ..model.vocab_checks import check_bytes
 from ..patterns.pattern import get_pattern
 from ..system.atomic_files import name_in_errors, put
+from ..system.choices import check_bool
 from ..system.excerpt import naming, shown
 from ..system.links import target_of
 from ..system.paths import Path, checked_name, not_meant
@@ -174,6 +175,7 @@ def read_model(path: Path, check: bool = True) -> Model:
     includes files that were not saved together, and a `regex` other than the one that the tokenizer was made with where
     that matters.
     """
+    check_bool("check", check)
     folder = os.fsdecode(path)
     about_path = os.path.join(folder, ABOUT)
     if not os.path.exists(about_path):

@@ -21,6 +21,7 @@ from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, ch
 from ..model.vocab_checks import check_bytes
 from ..patterns.pattern import PatternLike, get_pattern
 from ..system.atomic_files import name_in_errors, whole_file, write_text
+from ..system.choices import check_bool
 from ..system.excerpt import naming, shown
 from ..system.links import target_of
 from ..system.paths import Path, check_tokenizer_file, checked_name
@@ -236,6 +237,7 @@ def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool 
     Raises ValueError for what the format cannot hold (two ids of equal tokens, two special tokens of one id, or without the
     version line a first merge that looks like it), or for one path for both, before anything is written.
     """
+    check_bool("version_line", version_line)
     if target_of(vocab_path) == target_of(merges_path):
         raise ValueError(f"{os.fspath(vocab_path)!r} is given for both files, of which one would replace the other")
     model.check_plain("the format of GPT-2's files")

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ..system.choices import check_bool
 from ..system.excerpt import shown
 from ..system.integers import check_integer
 from ..system.paths import Path, absolute
@@ -81,6 +82,9 @@ class TokenFile:
     ) -> None:
         if tokenizer is not None and not hasattr(tokenizer, "fingerprint"):
             raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load) or None, not {shown(tokenizer)}")
+        check_bool("check", check)
+        check_bool("verify", verify)
+        check_bool("separator_first", separator_first, or_none=True)
         self.path = absolute(path)
         self._given_dtype = None if dtype is None else id_dtype(dtype)
         about = self._open()
@@ -98,8 +102,6 @@ class TokenFile:
             self.separator_ids = tuple(sorted(set(tokenizer.special_tokens.values()))) if tokenizer is not None else ()
         if separator_first is None:
             separator_first = bool(about and about["separator_first"])
-        elif not isinstance(separator_first, bool):
-            raise TypeError(f"separator_first must be True, False or None, not {shown(separator_first)}")
         self.separator_first: bool = separator_first
         self._starts: NDArray[np.int64] | None = None
         if verify:
@@ -282,6 +284,7 @@ class TokenFile:
         batch_size = check_integer("batch_size", batch_size, 1)
         world_size = check_integer("world_size", world_size, 1)
         rank = check_integer("rank", rank, 0)
+        check_bool("drop_last", drop_last)
         start = check_integer("start", start, 0)
         if rank >= world_size:
             raise ValueError(f"rank must be below world_size={world_size}, and is {rank}")

@@ -18,7 +18,7 @@ from ..model.provenance import describe_pattern
 from ..sources import Input, find_inputs, total_size, warn_of_skipped
 from ..sources.arrow_data import ArrowData
 from ..system.atomic_files import name_in_errors
-from ..system.excerpt import shown
+from ..system.choices import check_bool
 from ..system.executors import check_executor
 from ..system.links import target_of
 from ..system.part_joiner import Joiner
@@ -114,8 +114,7 @@ def encode_file(
     if suffix not in (".bin", ".npy"):
         raise ValueError(f"output_path must be a name that ends in .bin (raw ids) or .npy, not {output_path!r}")
     output_path = absolute(output_path)  # documents may come from code that changes the working folder
-    if not isinstance(resume, bool):
-        raise TypeError(f"resume must be True or False, not {shown(resume)}")
+    check_bool("resume", resume)
     n_workers = check_workers(workers)
     if check_executor(executor) is not None:
         n_workers = _EXECUTORS_WORKERS

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..kernels.training import token_limits
 from ..patterns.given_regex import naming_regex, seconds_for
+from ..system.choices import check_bool
 from ..system.excerpt import shown
 from ..system.integers import check_limit
 from ..system.lazy import imported_on_use
@@ -72,9 +73,7 @@ class TokenRules:
 
     def __post_init__(self) -> None:
         for name in "whole_characters", "one_script", "no_space_duplicates":
-            value = getattr(self, name)
-            if not isinstance(value, bool):
-                raise TypeError(f"{name} must be True or False, not {shown(value)}")
+            check_bool(name, getattr(self, name))
         for name in "max_letters", "max_numbers", "max_words":
             object.__setattr__(self, name, check_limit(name, getattr(self, name)))
         forbidden = self.forbidden

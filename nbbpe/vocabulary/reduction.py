@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..model.model import Model
 from ..model.post_processor import renumbered
+from ..system.choices import check_bool
 from ..system.excerpt import shown
 from ..system.integers import check_integer
 from .frequencies import check_gaps
@@ -110,6 +111,7 @@ def without(
     Returns (model, old_to_new): int64[size of the old one], the new id of each old id; -1 for a token that was dropped, and
     for an id that no token had.
     """
+    check_bool("renumber", renumber)
     gone = np.zeros(check_gaps(model), dtype=bool)
     gone[np.fromiter(dropped, dtype=np.int64, count=len(dropped))] = True
     for token in model.extras.shared:
