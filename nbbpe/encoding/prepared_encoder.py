@@ -61,7 +61,7 @@ class PreparedEncoder(RewritingEncoder):
         if extras.cutter is not None:  # which must find the whitespace at a cut, to drop it
             is_cut = is_cut and extras.cutter.can_be_cut and chain.keeps_whitespace
         self.at_once = encoder.at_once or alone or ruled or not is_cut
-        kinds = [step["type"] for step in chain.steps]
+        kinds: list[Any] = chain.kinds
         # A text that is in all of these normal forms needs no preparation; None if every text needs it.
         plain = not (rules or extras.prefix_space or extras.cutter) and all(kind in FORMS for kind in kinds)
         self._forms = kinds if plain else None

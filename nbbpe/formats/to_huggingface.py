@@ -102,8 +102,8 @@ def may_be_pretoken(model: Model, token: str) -> bool:
     cutter makes of the token depends on the text around it, so only the pattern is asked.
     """
     flags, chain, cutter = model.extras.flags.get(token, ()), model.chain, model.extras.cutter
-    is_made = bool(chain.steps) and not ("normalized" in flags and chain.apply(token, set()) == token)
-    if cutter is not None and any(step["type"] == "Metaspace" for step in cutter.steps):
+    is_made = bool(chain.kinds) and not ("normalized" in flags and chain.apply(token, set()) == token)
+    if cutter is not None and "Metaspace" in cutter.kinds:
         is_made = True
     if not (is_made or "single_word" in flags) or not (token.isascii() and token.isprintable() and " " not in token):
         return False

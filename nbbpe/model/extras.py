@@ -96,7 +96,7 @@ def later_tokens(special: Iterable[str], extras: Extras, chain: Chain) -> list[s
     special = list(special)
     normalized = [token for token in special if "normalized" in extras.flags.get(token, ())]
     first = [token for token in special if "normalized" not in extras.flags.get(token, ())]
-    if not normalized or not (first or chain.steps):
+    if not normalized or not (first or chain.kinds):
         return []
     # Where a token is not a word of its own, those of another turn are looked for.
     alone = any("single_word" in extras.flags.get(token, ()) for token in special)

@@ -223,7 +223,7 @@ class Model:
         byte_ids = self.packed_ordinary.byte_ids()
         return bytes(byte for byte in sorted(NEVER) if byte_ids[byte] < 0)
 
-    @property
+    @lazy
     def chain(self) -> Chain:
         """The normalizer as a chain of steps."""
         if isinstance(self.normalizer, Chain):
@@ -314,7 +314,7 @@ class Model:
         elif self.normalizer is not None:
             parts.append(f"puts text into the normal form {self.normalizer}")
         if extras.cutter is not None:
-            parts.append(f"cuts a text by {', '.join(step['type'] for step in extras.cutter.steps)} before it is split")
+            parts.append(f"cuts a text by {', '.join(extras.cutter.kinds)} before it is split")
         if extras.prefix_space:
             parts.append("puts a space in front of a text")
         if extras.shared:

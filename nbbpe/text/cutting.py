@@ -57,7 +57,7 @@ class Cutter(Steps):
     @lazy
     def can_be_cut(self) -> bool:
         """Whether a text may be cut before whitespace that follows another character, and its parts cut alone."""
-        return self.steps[0]["type"] in _DROPPING
+        return self.kinds[0] in _DROPPING
 
     def parts(self, text: str) -> list[str]:
         """What is left of a text, in parts, none of them empty."""

@@ -110,7 +110,7 @@ class Chain(Steps):
     @lazy
     def keeps_neighbours(self) -> bool:
         """Whether what is beside a token stays whitespace, or a letter, or neither. In NFC, U+1D15E ends in a mark."""
-        return all(step["type"] == "Lowercase" for step in self.steps)
+        return all(kind == "Lowercase" for kind in self.kinds)
 
     def keeps(self, token: str) -> bool:
         """Whether a token is in the normalized text exactly where it is in the original text."""
@@ -129,10 +129,9 @@ def as_normalizer(value: object) -> Normalizer | None:
         return value
     if isinstance(value, (list, tuple)):
         chain = Chain.of(value)
-        steps = chain.steps
-        if len(steps) == 1 and steps[0]["type"] in FORMS:
-            return check_normalizer(steps[0]["type"])
-        return chain if steps else None
+        if len(chain.kinds) == 1 and chain.kinds[0] in FORMS:
+            return check_normalizer(chain.kinds[0])
+        return chain if chain.kinds else None
     return check_normalizer(value)
 
 

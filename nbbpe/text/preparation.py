@@ -264,7 +264,7 @@ def can_be_cut(chain: Chain, later: Iterable[str]) -> bool:
     later : the tokens that are looked for in normalized text, normalized: none may reach across such a place
     """
     later = list(later)
-    kinds = {step["type"] for step in chain.steps}
+    kinds = set(chain.kinds)
     if later and kinds - {*FORMS, "Lowercase", "StripAccents"}:
         return False
     if "StripAccents" in kinds and any(regex.search(r"\s\s", token) for token in later):  # an accent may be before the cut

@@ -54,8 +54,13 @@ class Steps:
 
     @property
     def steps(self) -> list[dict[str, Any]]:
-        """The steps as objects."""
+        """The steps as new objects, which a caller may change."""
         return json.loads(self.spelled)
+
+    @lazy
+    def kinds(self) -> list[str]:
+        """The types of the steps, in order."""
+        return [step["type"] for step in self.steps]
 
     @lazy
     def _functions(self) -> list[Any]:

@@ -146,6 +146,22 @@ def test_added_tokens_that_are_ordinary_tokens_take_linear_time(tmp_path):
     assert seconds(lambda: nbbpe.load(tmp_path / "folder"), rounds=1) < 0.7
 
 
+def test_many_added_tokens_and_many_steps_of_a_normalizer_take_linear_time(small, tmp_path):
+    # The JSON of all steps, read again for each token, took 4 s.
+    small.to_hf(tmp_path / "tokenizer.json")
+    document = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
+    model = document["model"]
+    added = {f"ad{i}": len(model["vocab"]) + i for i in range(3000)}
+    model["vocab"] |= added
+    model["ignore_merges"] = True
+    document["added_tokens"] += [
+        {"id": token_id, "content": token, "normalized": False, "special": True} for token, token_id in added.items()
+    ]
+    document["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "x"}] * 3000}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
+    assert seconds(lambda: nbbpe.load(tmp_path / "tokenizer.json"), rounds=1) < 1.5
+
+
 def test_tokens_with_flags_are_found_once_and_not_pickled():
     # Made again at each use, they made code quadratic wherever a loop used them.
     extras = Extras({"<m>": ("lstrip", "shared"), " ": ("normalized", "plain")})
