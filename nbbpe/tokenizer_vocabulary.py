@@ -182,7 +182,7 @@ class TokenizerVocabulary:
         from .vocabulary.reduction import check_smaller_size, prune
 
         if n is None:
-            raise TypeError("n is missing: the vocab_size of the result")
+            raise TypeError("n is missing: the number of ids of the result")
         check_smaller_size(self._model, n)
         check_bool("renumber", renumber)  # before the text is read
         counts = self.frequencies(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .model.special_tokens import check_special_tokens
 from .patterns.pattern import PatternLike, get_pattern, splits_by_regex
+from .system.arguments import argument
 from .system.integers import check_integer
 from .system.memory_limits import MemoryLimit
 from .system.paths import Path
@@ -195,7 +196,8 @@ def train(
         model = extend(start._model, corpus, counting, learning, vocab_size)
         return Tokenizer._of(model if former is None else with_special_tokens_last(model))
     if vocab_size is None:
-        raise TypeError("vocab_size is missing: the number of tokens in all, as in nbbpe.train(source, vocab_size=10_000)")
+        missing = f"{argument('vocab_size')} is missing"
+        raise TypeError(f"{missing}: the number of tokens in all, as in nbbpe.train(source, vocab_size=10_000)")
     _check_vocab_size(vocab_size, len(special_tokens))
     is_default = isinstance(pattern, _DefaultPattern)
     given_pattern = None if is_default and counts is not None else get_pattern(pattern)
@@ -241,16 +243,18 @@ def _check_start(start: Tokenizer, special_tokens: Sequence[str], pattern: Patte
                 "start=tok.with_special_tokens([...])"
             )
     if not isinstance(pattern, _DefaultPattern) and get_pattern(pattern).regexes != start._model.pattern.regexes:
-        raise ValueError(f"pattern={pattern!r} is not the pattern of start, {start.pattern!r}, which is used")
+        raise ValueError(f"{argument('pattern', pattern)} is not the pattern of start, {start.pattern!r}, which is used")
 
 
 def _check_vocab_size(vocab_size: int, n_special: int) -> int:
     """The number of tokens that are not special. Raises TypeError or ValueError for an invalid size."""
-    n_tokens = check_integer("vocab_size", vocab_size) - n_special
+    vocab_size = check_integer("vocab_size", vocab_size)
+    n_tokens = vocab_size - n_special
     if n_tokens < 256:
         raise WrongArgument(
-            f"vocab_size={vocab_size} is too small: 256 bytes and {n_special} special tokens need {256 + n_special}"
+            f"{argument('vocab_size', vocab_size)} is too small: 256 bytes and {n_special} special tokens "
+            f"need {256 + n_special}"
         )
     if n_tokens >= 2**31 - 1:
-        raise WrongArgument(f"vocab_size={vocab_size} is too large: ids must fit in 31 bits")
+        raise WrongArgument(f"{argument('vocab_size', vocab_size)} is too large: ids must fit in 31 bits")
     return n_tokens

@@ -220,7 +220,7 @@ def test_a_bare_npy_file_says_its_dtype_itself(tmp_path):
     with open(tmp_path / "a.npy", "wb") as out:
         np.lib.format.write_array(out, np.array([7, 8]), version=(2, 0))
     assert nbbpe.TokenFile(tmp_path / "a.npy", dtype=np.int64).ids.tolist() == [7, 8]
-    with pytest.raises(ValueError, match=r"a\.npy holds ids of int64, and the argument dtype says uint16"):
+    with pytest.raises(ValueError, match=r"a\.npy holds ids of int64, and dtype says uint16"):
         nbbpe.TokenFile(tmp_path / "a.npy", dtype=np.uint16)
 
 
@@ -607,14 +607,14 @@ def test_a_missing_json_is_told(encoded, small):
     ):
         nbbpe.TokenFile(encoded, small, dtype=np.uint16)
     if encoded.suffix == ".bin":
-        with pytest.raises(ValueError, match=r"has no sidecar ids\.bin\.json .*pass dtype \(np\.uint16"):
+        with pytest.raises(ValueError, match=r"has no sidecar ids\.bin\.json .*give their type \(dtype='uint16'"):
             nbbpe.TokenFile(encoded)
 
 
 def test_a_dtype_that_is_not_the_files_is_an_error(encoded):
     assert nbbpe.TokenFile(encoded, dtype=np.uint16).dtype == np.uint16
     for dtype in np.uint32, np.int16, ">u2":
-        with pytest.raises(ValueError, match="holds ids of uint16, and the argument dtype says"):
+        with pytest.raises(ValueError, match="holds ids of uint16, and dtype says"):
             nbbpe.TokenFile(encoded, dtype=dtype)
     for dtype in float, "S2", bool, object:
         with pytest.raises(TypeError, match="dtype must be an integer type of NumPy"):

@@ -86,36 +86,6 @@ def _empty(stream: TextIO) -> None:
             stream.flush()
 
 
-# Arguments that the library's messages name, and the options of the command in their place.
-_OPTIONS = {
-    'on_error="skip"': "--on-error skip",
-    "resume=True": "--resume",
-    "with field=": "with --field",
-    "min_word_count=": "--min-word-count ",
-    "min_frequency=": "--min-frequency ",
-    "max_token_length=": "--max-token-length ",
-    "memory_limit must": "--memory-limit must",
-    "where memory_limit allows": "where --memory-limit allows",
-    "vocab_size=": "--vocab-size ",
-    "vocab_size asks": "--vocab-size asks",
-    "vocab_size leaves": "--vocab-size leaves",
-    "special_tokens= has": "--special has",
-    "say it with pattern=, and special_tokens= if": "say it with --pattern, and --special if",
-    "pattern= is": "--pattern is",
-    "(workers= or num_threads=)": "(--workers)",
-    "weights must have one number for each item of source": "--weight must have one number for each input",
-    "weights must have one number for each item of counts": "--weight must have one number for each input",
-    'split_with="compiled"': "--split-with compiled",
-    "output '": "-o '",
-    "on is read several times": "--on is read several times",
-    "forbidden has": "--forbid has",
-    "field='": "--field '",
-    "encode the text with Tokenizer.encode_file, or pass dtype (np.uint16 for a": "pass --dtype (uint16 for a",
-    "the argument dtype says": "--dtype says",
-    "pattern=... (of Tokenizer.from_tiktoken)": "--pattern",
-    "pass check=False to load it": "pass check=False to nbbpe.load in Python to take it",
-    'Pass normalizer="ignore" to Tokenizer.from_hf': "Pass --normalizer ignore to nbbpe convert",
-}
 COPIES: dict[str, str] = {}  # temporary files as messages quote them, and what they are copies of
 _WRONG_PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
 _COMPLETE = "_NBBPE_COMPLETE"  # the environment variable by which a shell asks how a command line can be completed
@@ -140,7 +110,7 @@ def _run(arguments: list[str]) -> int:
         return done.exit_code if arguments else EXIT_USAGE
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "nbbpe"
-        message = _reworded(error.format_message()).rstrip(".")
+        message = _in_one_line(error.format_message()).rstrip(".")
         if isinstance(error, click.MissingParameter) and error.param is not None and error.param.envvar:
             option = next((f" (with {name})" for name in error.param.opts if name.startswith("-")), "")
             message = f"no tokenizer is given{option}, and the environment variable {error.param.envvar} is not set"
@@ -152,17 +122,17 @@ def _message(error: Exception) -> str:
     """An error in one line."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         name = os.fsdecode(error.filename) if not isinstance(error.filename, int) else str(error.filename)
-        return f"{printable(name) or repr(name)}: {_reworded(error.strerror)}"
-    text = _reworded(error) or type(error).__name__
+        return f"{printable(name) or repr(name)}: {_in_one_line(error.strerror)}"
+    text = _in_one_line(error) or type(error).__name__
     return text if isinstance(error, _EXPECTED) else f"{type(error).__name__}: {text} (--debug shows where)"
 
 
-def _reworded(message: object) -> str:
-    """A message in one line, with the names of options instead of arguments, and without internal names."""
+def _in_one_line(message: object) -> str:
+    """A message in one line, in which a temporary copy has the name of what it is a copy of."""
     # Spaces within a line stay: a file's name may have two in a row.
     text = " ".join(filter(None, map(str.strip, str(message).splitlines())))
-    for ours, theirs in (*_OPTIONS.items(), *COPIES.items()):
-        text = text.replace(ours, theirs)
+    for copy, original in COPIES.items():
+        text = text.replace(copy, original)
     return text
 
 
@@ -177,4 +147,4 @@ def _say(text: str, debug: bool = False, command: str = "nbbpe") -> None:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    _say(f"warning: {_reworded(message)}")
+    _say(f"warning: {_in_one_line(message)}")

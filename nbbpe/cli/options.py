@@ -17,12 +17,35 @@ from click.core import ParameterSource
 
 from ..encoding.special_choice import ALL, NONE
 from ..patterns.pattern import SPLIT_WITH, Pattern, get_pattern
+from ..system.arguments import called_options
 from ..system.atomic_files import name_in_errors
 from ..system.paths import Path
 from ..tokenizer import Tokenizer
 from . import tables
 from .formats import read_tokenizer
 from .streams import STDIN, as_path
+
+# Arguments of the library that the parameters of a command have other names for.
+_ARGUMENTS = {
+    "allowed": ["allowed_special"],
+    "inputs": ["source"],
+    "patterns": ["pattern"],
+    "special": ["special_tokens"],
+    "target": ["output"],
+    "texts": ["on", "source"],
+}
+
+
+def options_of(command: click.Command) -> dict[str, str]:
+    """What messages call arguments of the library while a command runs: `--vocab-size`, or `INPUTS`."""
+    called: dict[str, str] = {}
+    for parameter in command.params:
+        name = parameter.name or ""
+        said = parameter.human_readable_name
+        if isinstance(parameter, click.Option):
+            said = "/".join([*parameter.opts[:1], *parameter.secondary_opts[:1]])
+        called |= dict.fromkeys([name, *_ARGUMENTS.get(name, [])], said)
+    return called
 
 
 class Command(click.Command):
@@ -33,6 +56,10 @@ class Command(click.Command):
         self._sections = sections
         debug = click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error.")
         self.params.append(debug)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with called_options(options_of(self)):
+            return super().invoke(ctx)
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         with name_in_errors("stdout"):  # help is printed here

@@ -10,6 +10,7 @@ from ..model.provenance import describe_pattern
 from ..model.special_tokens import check_special_tokens
 from ..model.version import __version__
 from ..patterns.pattern import Pattern, get_pattern
+from ..system.arguments import argument
 from ..system.excerpt import shown
 from ..system.user_warnings import warn_user
 from ..system.wrong_argument import WrongArgument
@@ -90,12 +91,13 @@ def common_description(
         if silent:
             raise ValueError(
                 f"{silent[0]!r} does not say how its text was split, as tables of nbbpe.count_words do in their schema's "
-                "metadata (a GROUP BY may lose these): say it with pattern=, and special_tokens= if there were any"
+                f"metadata (a GROUP BY may lose these): say it with {argument('pattern', ...)}, and "
+                f"{argument('special_tokens', ...)} if there were any"
             )
         pattern = known[0][1].pattern
         said, error = f"{known[0][0]!r}", ValueError
     else:
-        said, error = "that of the tokenizer" if is_tokenizers else "pattern=", WrongArgument
+        said, error = "that of the tokenizer" if is_tokenizers else argument("pattern"), WrongArgument
     for name, each in known:
         if each.pattern.regexes != pattern.regexes:
             raise error(
@@ -103,7 +105,7 @@ def common_description(
                 f"{shown(pattern.spelling)}: words of different patterns cannot be added up"
             )
     specials = list(special_tokens)
-    said, error = "the tokenizer" if is_tokenizers else "special_tokens=", WrongArgument
+    said, error = "the tokenizer" if is_tokenizers else argument("special_tokens"), WrongArgument
     if not specials and known and not is_tokenizers:
         specials, said, error = known[0][1].special_tokens, f"{known[0][0]!r}", ValueError
     for name, each in known:

@@ -12,6 +12,7 @@ from ..sources.arrow_files import ARROW
 from ..sources.columns import as_strings, check_kind, null_rows, offsets_of, shown_columns
 from ..sources.optional_packages import require
 from ..sources.parquet import PARQUET
+from ..system.arguments import argument
 from ..system.paths import Path, checked_name
 from ..text.utf8 import padded
 from .word_counts import WordCounts, empty_words
@@ -50,7 +51,7 @@ def check_output(output: Path) -> None:
     """Raise ValueError for a file of counts whose name does not say what it is."""
     if not checked_name(output).lower().endswith(ENDINGS):
         raise ValueError(
-            f"output {os.fspath(output)!r} must end in one of {', '.join(ENDINGS)}, which says how it is written"
+            f"{argument('output', os.fspath(output))} must end in one of {', '.join(ENDINGS)}, which says how it is written"
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..model.special_tokens import pack
+from ..system.arguments import argument
 from ..system.choices import check_bool
 from ..system.excerpt import shown
 from ..system.user_warnings import warn_user
@@ -72,8 +73,9 @@ class Chosen(NamedTuple):
         if found := first_special(text, self.disallowed):
             token = found.decode(errors="surrogateescape")
             raise ValueError(
-                f"{what} contains the special token {token!r}, which is disallowed: pass allowed_special={{{token!r}}} to "
-                "encode it as its id, or remove it from disallowed_special to encode it as plain text"
+                f"{what} contains the special token {token!r}, which is disallowed: pass "
+                f"{argument('allowed_special', {token})} to encode it as its id, or remove it from "
+                "disallowed_special to encode it as plain text"
             )
 
 
@@ -100,7 +102,8 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
     if unknown:
         known = ", ".join(map(repr, special)) or "none"
         warn_user(
-            f"allowed_special contains {shown(unknown[0])}, which is not a special token of the tokenizer: {known:.300}"
+            f"{argument('allowed_special')} contains {shown(unknown[0])}, which is not a special token of the "
+            f"tokenizer: {known:.300}"
         )
     tokens = {token: token_id for token, token_id in special.items() if token in allowed}
     packed = everything if len(tokens) == len(special) else pack_special_tokens(tokens)
@@ -121,7 +124,8 @@ def find_separator(special_tokens: Mapping[str, int], separator: str | None, fir
     if separator is None:
         if first:
             raise WrongArgument(
-                "separator_first=True needs separator=, the special token to write in front of each document"
+                f"{argument('separator_first', True)} needs {argument('separator', ...)}, the special token "
+                "to write in front of each document"
             )
         return NO_ID
     if not isinstance(separator, str):

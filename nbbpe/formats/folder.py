@@ -229,8 +229,8 @@ def read_model(path: Path, check: bool = True) -> Model:
         if check and fingerprint not in (None, model.fingerprint):
             raise ValueError(
                 f"{folder}: the files are not those that were saved together (fingerprint {model.fingerprint}, and "
-                f"nbbpe.json says {shown(fingerprint)}): save the tokenizer again, or pass check=False to load it as "
-                "it is now"
+                f"nbbpe.json says {shown(fingerprint)}): save the tokenizer again, or pass check=False to "
+                "nbbpe.load to take it as it is now"
             )
     if check:
         for_transformers.check(folder, about.get(_COPY), model)

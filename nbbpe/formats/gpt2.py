@@ -20,6 +20,7 @@ from ..model.provenance import Sides
 from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, check_given, tokens_of_merges
 from ..model.vocab_checks import check_bytes
 from ..patterns.pattern import PatternLike, get_pattern
+from ..system.arguments import argument
 from ..system.atomic_files import name_in_errors, whole_file, write_text
 from ..system.choices import check_bool
 from ..system.excerpt import naming, shown
@@ -117,7 +118,7 @@ def _check_twins(vocab: PackedVocab, merges: list[tuple[bytes, bytes]], twins: M
             raise ValueError(
                 f"id {token_id}, {shown(text)}, and id {following[-1]}, {shown(spell(token))}, both stand for "
                 f"{shown(token)}, of which merges make the second; if the first is a special token, give it with "
-                "special_tokens"
+                f"{argument('special_tokens', ...)}"
             )
 
 

@@ -26,7 +26,7 @@ from ..system.choices import check_one_of
 from ..system.excerpt import first_few, naming, shown
 from ..system.paths import Path
 from ..system.user_warnings import warn_user
-from ..text.normalizer import KINDS, Chain, as_normalizer
+from ..text.normalizer import HOW_TO_LEAVE_OUT, KINDS, Chain, as_normalizer
 from ..text.normalizer import Normalizer as TextNormalizer
 from ..text.steps import steps_of
 from .gpt2 import vocab_of
@@ -239,7 +239,7 @@ def _normalizer(part: Any) -> TextNormalizer | None:
         if step["type"] not in KINDS:
             raise ValueError(
                 f"normalizer is {shown(step['type'])}, and nbbpe can honour {', '.join(KINDS)}, alone or in a "
-                'Sequence. Pass normalizer="ignore" to Tokenizer.from_hf, and normalize texts yourself where they need it'
+                f"Sequence. {HOW_TO_LEAVE_OUT}"
             )
         pattern = step.get("pattern")
         if isinstance(pattern, dict) and isinstance(pattern.get("Regex"), str):

@@ -17,6 +17,7 @@ from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, place_beside_ranks
 from ..model.vocab_checks import check_bytes, check_vocab
 from ..patterns.pattern import Pattern, PatternLike, get_pattern, regex_pattern
+from ..system.arguments import argument
 from ..system.atomic_files import whole_file
 from ..system.excerpt import naming, shown
 from ..system.git_lfs import IS_LFS_POINTER, LFS_POINTER
@@ -88,7 +89,7 @@ def read_model(
         if known is None and pattern is None:
             raise WrongArgument(
                 f"{name}: neither name nor content is that of a known encoding ({', '.join(ENCODINGS)}), so say "
-                "which split pattern belongs to it: pattern=... (of Tokenizer.from_tiktoken)"
+                f"which split pattern belongs to it: {argument('pattern', ...)} (of Tokenizer.from_tiktoken)"
             )
     else:
         raise TypeError(f"give a path or a tiktoken.Encoding, not {type(path_or_encoding).__name__}")

@@ -15,6 +15,7 @@ from ..formats.json_text import check_entries, check_format, parse_json
 from ..sources import Input, Line, Place, Record, Row, Skipped
 from ..sources.compressed import COMPRESSIONS
 from ..sources.sampled_digest import sampled_digest
+from ..system.arguments import argument
 from ..system.excerpt import shown
 from ..system.wrong_argument import WrongArgument
 from .checksum import Checksum
@@ -67,7 +68,8 @@ def describe_sources(inputs: Sequence[Input]) -> list[dict[str, Any]]:
         file, size = each.file, each.size()
         if file is None or size is None:
             what = "documents and Arrow data" if file is None else f"pipes and the like, as {file.name!r} is,"
-            raise WrongArgument(f"resume=True needs files, which can be read again; {what} can be read once only")
+            needs = argument("resume", True)
+            raise WrongArgument(f"{needs} needs files, which can be read again; {what} can be read once only")
         described.append(
             {"path": file.name, "bytes": size, "mtime_ns": each.mtime_ns(), "digest": sampled_digest(file, size)}
         )

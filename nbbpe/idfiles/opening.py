@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ..system.arguments import argument
 from ..system.excerpt import cut, shown
 from ..system.git_lfs import IS_LFS_POINTER, is_lfs_pointer
 from ..system.paths import check_mappable
@@ -90,10 +91,10 @@ def _measure(
     if found is None:
         raise WrongArgument(
             f"{path} has no sidecar {os.path.basename(sidecar_path(path))} that says what its bytes are: encode the text "
-            "with Tokenizer.encode_file, or pass dtype (np.uint16 for a train.bin of nanoGPT)"
+            f"with nbbpe, or give their type ({argument('dtype', 'uint16')} for a train.bin of nanoGPT)"
         )
     if dtype is not None and dtype != found:
-        raise WrongArgument(f"{path} holds ids of {found}, and the argument dtype says {dtype}")
+        raise WrongArgument(f"{path} holds ids of {found}, and {argument('dtype')} says {dtype}")
     n_ids, rest = divmod(size - offset, found.itemsize)
     if rest:
         raise ValueError(

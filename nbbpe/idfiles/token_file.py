@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ..system.arguments import argument
 from ..system.choices import check_bool
 from ..system.excerpt import shown
 from ..system.integers import check_integer
@@ -166,8 +167,8 @@ class TokenFile:
             if self._n_ids and not self.separator_ids and not self._n_ends:
                 raise ValueError(
                     f"{self.path}: no ids are known that end documents (no special token was recognised in the text, or "
-                    "the file has no sidecar): encode the text again with separator=, or pass separator_ids to TokenFile, "
-                    "for GPT-2 separator_ids=[50256]"
+                    f"the file has no sidecar): encode the text again with {argument('separator', ...)}, or pass "
+                    "separator_ids to TokenFile, for GPT-2 separator_ids=[50256]"
                 )
             ends = checked_ends(self.path, self._ends, self._n_ends, self._n_ids)
             of_separators = self._separator_ends()

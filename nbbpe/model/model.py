@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..patterns.pattern import Pattern, PatternLike, get_pattern
 from ..system.excerpt import shown
 from ..system.lazy import lazy
-from ..text.normalizer import Chain, Normalizer, as_normalizer
+from ..text.normalizer import HOW_TO_LEAVE_OUT, Chain, Normalizer, as_normalizer
 from .extras import NO_EXTRAS, Extras, later_tokens
 from .packed_vocab import PackedVocab
 from .post_processor import read_templates
@@ -327,7 +327,7 @@ class Model:
         if not parts:
             return
         is_normalizer = len(parts) == 1 and self.normalizer is not None
-        ignore = '. Pass normalizer="ignore" to Tokenizer.from_hf, and normalize texts yourself' if is_normalizer else ""
+        ignore = f". {HOW_TO_LEAVE_OUT}" if is_normalizer else ""
         raise ValueError(
             f"this tokenizer {', and '.join(parts)}, which {format_name} cannot express. A tokenizer.json "
             f"(Tokenizer.to_hf) can{ignore}"

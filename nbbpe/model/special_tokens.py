@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..system.arguments import argument
 from ..system.excerpt import shown
 from ..text.text_windows import first_special
 from ..text.utf8 import to_bytes, to_text
@@ -31,7 +32,7 @@ def check_special_tokens(special_tokens: Sequence[str] | None) -> list[str]:
     if special_tokens is None:
         return []
     if isinstance(special_tokens, (str, bytes, Set, Mapping)) or not hasattr(special_tokens, "__iter__"):
-        raise TypeError(f"special_tokens must be a list of str, not one {type(special_tokens).__name__}")
+        raise TypeError(f"{argument('special_tokens')} must be a list of str, not one {type(special_tokens).__name__}")
     tokens = list(special_tokens)
     known: set[str] = set()
     for i, token in enumerate(tokens):

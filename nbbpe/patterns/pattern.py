@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..system.arguments import argument
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
 from .given_regex import check_repeats, seconds_for
@@ -344,12 +345,13 @@ def splits_by_regex(pattern: Pattern, split_with: str | None) -> bool:
     Raises TypeError or ValueError for another value, and for "compiled" where the pattern cannot be.
     """
     if not (split_with is None or isinstance(split_with, str)):
-        raise TypeError(f"split_with must be a string or None, not {shown(split_with)}")
+        raise TypeError(f"{argument('split_with')} must be a string or None, not {shown(split_with)}")
     if split_with is not None and split_with not in SPLIT_WITH:
-        raise ValueError(f"split_with must be one of {', '.join(SPLIT_WITH)}, not {shown(split_with)}")
+        raise ValueError(f"{argument('split_with')} must be one of {', '.join(SPLIT_WITH)}, not {shown(split_with)}")
     if split_with == "compiled" and not pattern.is_compiled:
         raise ValueError(
-            f'split_with="compiled": the pattern {shown(str(pattern.spelling))} cannot be compiled: {pattern.not_compiled}'
+            f"{argument('split_with', 'compiled')}: the pattern {shown(str(pattern.spelling))} cannot be compiled: "
+            f"{pattern.not_compiled}"
         )
     return split_with == "regex"
 

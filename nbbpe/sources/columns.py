@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..system.arguments import argument
 from ..system.excerpt import first_few
 from ..text.windows import WINDOW, RowWindows, Window
 from .optional_packages import require
-from .tally import NESTED
+from .tally import way_out_of_nested
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
@@ -26,7 +27,10 @@ def check_column(name: str, schema: Any, column: str, may_be_null: bool = True) 
     if schema.names.count(column) != 1:
         columns = shown_columns(schema)
         number = "no" if column not in schema.names else "more than one"
-        raise ValueError(f"{name!r} has {number} column {column!r}; its columns are {columns}. Name the text's with field=")
+        raise ValueError(
+            f"{name!r} has {number} column {column!r}; its columns are {columns}. Name the text's "
+            f"with {argument('field', ...)}"
+        )
     check_kind(f"column {column!r} of {name!r}", schema.field(column).type, may_be_null)
 
 
@@ -47,7 +51,7 @@ def check_kind(what: str, kind: Any, may_be_null: bool = True) -> None:
     known = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
     is_known = str(value) in known or str(value).startswith(_FIXED_SIZE) or (may_be_null and str(value) == "null")
     if not is_known:
-        way_out = NESTED if str(kind).startswith(_NESTED_KINDS) else ""
+        way_out = way_out_of_nested() if str(kind).startswith(_NESTED_KINDS) else ""
         raise ValueError(f"the {what} is of type {kind}, and must hold strings or binary{way_out}")
 
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import urlsplit
 
+from ..system.arguments import argument
 from ..system.excerpt import shown
 from ..system.paths import Path, is_url, not_meant
 from ..system.wrong_argument import WrongArgument
@@ -107,15 +108,15 @@ def check_field(field: str | None, inputs: Sequence[Input]) -> None:
     """Raise ValueError for a field where all inputs are plain text, documents or bare columns, of which none has one."""
     if field is None or not inputs or any(map(_has_fields, inputs)):
         return
-    first = inputs[0]
+    first, said = inputs[0], argument("field", field)
     if isinstance(first, PlainText):
         raise WrongArgument(
-            f"field={field!r} names a field of records, and {first.file.name!r} is plain text by its name: records are "
+            f"{said} names a field of records, and {first.file.name!r} is plain text by its name: records are "
             f"files of {', '.join((*_JSON_LINES, _JSON, *_TABLES))}"
         )
     if isinstance(first, ArrowColumn):
-        raise WrongArgument(f"field={field!r} names a column of a table, and the Arrow data is a column: leave field out")
-    raise WrongArgument(f"field={field!r} names a field of records, and documents are texts themselves: leave field out")
+        raise WrongArgument(f"{said} names a column of a table, and the Arrow data is a column: leave field out")
+    raise WrongArgument(f"{said} names a field of records, and documents are texts themselves: leave field out")
 
 
 def _has_fields(each: Input) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..system.arguments import argument
 from ..system.excerpt import first_few
 from ..text.chunks import find_near
 from ..text.utf8 import to_bytes
@@ -21,7 +22,7 @@ from .compressible import CompressibleFile, FilePart
 from .inputs import WHOLE, Extent, File, Part, Stream
 from .line_chunks import CHUNK_BYTES, LineChunks
 from .places import Line
-from .tally import NESTED, Tally
+from .tally import Tally, way_out_of_nested
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
@@ -187,10 +188,10 @@ def text_of(record: object, field: str) -> str:
         text = record[field]
     except KeyError:
         fields = first_few(list(record))
-        way_out = "; name the text's with field=" if fields else ""
+        way_out = f"; name the text's with {argument('field', ...)}" if fields else ""
         raise ValueError(f"the record has no field {field!r}, but {fields or 'none at all'}{way_out}") from None
     if not isinstance(text, str):
-        way_out = NESTED if isinstance(text, (dict, list)) else ""
+        way_out = way_out_of_nested() if isinstance(text, (dict, list)) else ""
         raise ValueError(f"the field {field!r} is {_KINDS[type(text)]}, and must be a string{way_out}")
     return text
 

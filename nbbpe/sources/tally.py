@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from ..system.arguments import argument
 from ..system.choices import check_one_of
 from ..system.user_warnings import warn_user
 
 ON_ERROR = ("raise", "skip")
 _MAX_NAMED = 5  # skipped records that the warning names
-# At the end of a message about an object, an array or the like in the place of a text.
-NESTED = ": give texts from within records as an iterator, as in documents=(record['a']['b'] for record in records)"
+
+
+def way_out_of_nested() -> str:
+    """The end of a message about an object, an array or the like in the place of a text."""
+    given = argument("documents", ...)
+    return f": give texts from within records as an iterator, with {given}: (record['a']['b'] for record in records)"
 
 
 def check_on_error(on_error: str) -> None:
@@ -39,7 +44,7 @@ class Tally:
     def malformed(self, place: object, reason: str) -> None:
         """Count a malformed record, or raise ValueError that names it."""
         if self._on_error == "raise":
-            raise ValueError(f'{place}: {reason} (pass on_error="skip" to skip such records)')
+            raise ValueError(f"{place}: {reason} (pass {argument('on_error', 'skip')} to skip such records)")
         self._n_skipped += 1
         if len(self._first) < _MAX_NAMED:
             self._first.append((place, reason))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from .arguments import argument
 from .byte_sizes import byte_size
 from .excerpt import shown
 
@@ -22,9 +23,9 @@ def memory_limit_of(value: MemoryLimit, machine_root: str = "/") -> int | None:
     if value is None:
         left = memory_left(machine_root)
         return None if left is None else max(3 * left // 4, LEAST)
-    n_bytes = byte_size("memory_limit", value)
+    n_bytes = byte_size(argument("memory_limit"), value)
     if n_bytes < LEAST:
-        raise ValueError(f"memory_limit must be at least {LEAST:,} bytes (64MB), not {shown(value)}")
+        raise ValueError(f"{argument('memory_limit')} must be at least {LEAST:,} bytes (64MB), not {shown(value)}")
     return n_bytes
 
 

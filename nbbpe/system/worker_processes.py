@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from .arguments import Options, call_options, options_in_messages
 from .job import ENDED, SEND_SECONDS, Job, Results, SharedJob, out_of_memory, run_here
 from .lazy import imported_on_use
 from .signals_later import handlers_later, signals_later, unblock_signals
@@ -119,7 +120,7 @@ def _processes(make_job: Callable[[], Any], n_workers: int, hand_over: bool) -> 
             try:
                 with signals_later():
                     ours, theirs = pipe = context.Pipe()
-                    arguments = (theirs, make_job, hand_over, [ours, *workers], os.getpid())
+                    arguments = (theirs, make_job, hand_over, [ours, *workers], os.getpid(), options_in_messages())
                     process = context.Process(target=_work, args=arguments, daemon=True)
                     with warnings.catch_warnings():
                         # Python 3.12 warns of forking where other threads run. Workers take no lock that those could hold.
@@ -221,12 +222,21 @@ class _Dispatcher:
 
 
 def _work(
-    connection: Connection, make_job: Callable[[], Any], hand_over: bool, inherited: list[Connection], parent: int
+    connection: Connection,
+    make_job: Callable[[], Any],
+    hand_over: bool,
+    inherited: list[Connection],
+    parent: int,
+    options: Options | None,
 ) -> None:
-    """What a worker process runs; `parent` is the process id of its parent. It ends with `hand_over`, or with `finish`.
+    """What a worker process runs. It ends with `hand_over`, or with `finish`.
+
+    parent  : the process id of its parent
+    options : what its messages call arguments
 
     Every message is (kind, number of the task or None, list of results); ENDED is the last result of a task, and of all.
     """
+    call_options(options)
     # Ctrl-C reaches all processes of a terminal; only the parent handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Whatever the parent does on SIGTERM, a worker has nothing to clean up.

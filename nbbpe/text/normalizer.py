@@ -34,6 +34,11 @@ _KEYS: dict[str, set[str]] = {
     "Replace": {"pattern", "content"},
 }
 KINDS = tuple(_KEYS)
+# At the end of a message about a normalizer that cannot be followed or written.
+HOW_TO_LEAVE_OUT = (
+    'Tokenizer.from_hf(path, normalizer="ignore") and `nbbpe convert --normalizer ignore` leave the normalizer out, for '
+    "texts that you normalize yourself"
+)
 
 
 class Chain(Steps):

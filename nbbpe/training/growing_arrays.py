@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..kernels.machine.large_pages import zeros_of
 from ..kernels.training.pair_table import MOST_PAIRS, PairTable
+from ..system.arguments import argument
 
 _PAIR_FIELDS = ("rows", "starts", "lengths")  # of PairTable, with an entry a pair
 
@@ -30,7 +31,7 @@ def with_pairs(table: PairTable, n: int, used: int) -> PairTable:
     if n > MOST_PAIRS:
         raise OverflowError(
             f"there are {used:,} distinct pairs, and the next merge may need more than {MOST_PAIRS:,}, which is the most: "
-            "use a smaller vocabulary, a larger min_word_count, or less text"
+            f"use a smaller vocabulary, a larger {argument('min_word_count')}, or less text"
         )
     fields = [*_PAIR_FIELDS, "groups"] if len(table.groups) else _PAIR_FIELDS
     return table._replace(**{name: with_room(getattr(table, name), n, used, MOST_PAIRS) for name in fields})

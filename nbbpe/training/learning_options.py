@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..system.arguments import argument
 from ..system.choices import check_one_of
 from ..system.integers import check_positive
 from ..system.stopping import ON_INTERRUPT, Stopping
@@ -63,18 +64,19 @@ class LearningOptions(NamedTuple):
         """Warn if fewer were learned than wanted. Returns whether a signal is the reason, and not the text."""
         if n_learned >= n_wanted:
             return False
+        wanted = f"{n_wanted:,} {what} that {argument('vocab_size', int(vocab_size))} asks for"
         if stopping.number is not None:
             warn_user(
                 f"training was interrupted by {signal.Signals(stopping.number).name} after {n_learned:,} of the "
-                f"{n_wanted:,} {what} that vocab_size={vocab_size:,} asks for; the tokenizer has these"
+                f"{wanted}; the tokenizer has these"
             )
         else:
-            limits = [f"min_frequency={self.min_frequency}"] if self.min_frequency > 1 else []
-            limits += [] if self.max_token_length is None else [f"max_token_length={self.max_token_length}"]
+            limits = [argument("min_frequency", self.min_frequency)] if self.min_frequency > 1 else []
+            limits += [] if self.max_token_length is None else [argument("max_token_length", self.max_token_length)]
             limits += [shown_rules(self.rules)] if self.rules.record() else []
             warn_user(
-                f"the text has pairs for only {n_learned:,} of the {n_wanted:,} {what} that vocab_size={vocab_size:,} asks "
-                f"for{', with ' * bool(limits)}{' and '.join(limits)}, so the vocabulary has {result}",
+                f"the text has pairs for only {n_learned:,} of the {wanted}"
+                f"{', with ' * bool(limits)}{' and '.join(limits)}, so the vocabulary has {result}",
             )
         return stopping()
 

@@ -9,6 +9,7 @@ from typing import Any
 from ..kernels.training.linked_words import MOST_CELLS
 from ..patterns.given_regex import check_repeats, n_groups, naming_regex
 from ..patterns.pattern import Pattern, get_pattern
+from ..system.arguments import argument
 from ..system.excerpt import shown
 from ..system.integers import check_positive
 from ..system.lazy import imported_on_use
@@ -78,7 +79,8 @@ def check_superwords(superwords: object, n_tokens: int, pattern: Pattern) -> Non
         raise TypeError(f"superwords must be a Superwords, not {shown(superwords)}")
     if superwords.after > n_tokens:
         raise WrongArgument(
-            f"superwords begin after {superwords.after:,} tokens, and vocab_size asks for {n_tokens:,} of these"
+            f"superwords begin after {superwords.after:,} tokens, and {argument('vocab_size')} asks for "
+            f"{n_tokens:,} of these"
         )
     if pattern.regex is None or pattern.then:
         raise WrongArgument("superwords need a pattern of one regex")

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..kernels.training import token_limits
 from ..patterns.given_regex import naming_regex, seconds_for
+from ..system.arguments import argument
 from ..system.choices import check_bool
 from ..system.excerpt import shown
 from ..system.integers import check_limit
@@ -87,7 +88,7 @@ class TokenRules:
         if not isinstance(self.seeds, (list, tuple)) or not all(isinstance(seed, (str, bytes)) for seed in self.seeds):
             raise TypeError(f"seeds must be a list of str or bytes, not {shown(self.seeds)}")
         if not all(self.seeds):
-            raise ValueError("seeds has an empty text, which cannot be a token")
+            raise ValueError(f"{argument('seeds')} has an empty text, which cannot be a token")
         object.__setattr__(self, "seeds", tuple(self.seeds))
 
     def record(self) -> dict[str, Any]:
@@ -109,7 +110,8 @@ def shown_rules(rules: TokenRules) -> str:
     for item in rules.forbidden:
         found = list(map(_predicate(item), _ALL_KINDS)) if isinstance(item, (str, bytes)) else []
         if found and all(found) and not all(match[0] for match in found[1:]):
-            return f"rules for tokens (forbidden has {shown(item)}, which matches the empty text, and so every token)"
+            has = f"{argument('forbidden')} has {shown(item)}"
+            return f"rules for tokens ({has}, which matches the empty text, and so every token)"
     return "rules for tokens"
 
 
@@ -175,7 +177,7 @@ def _predicate(item: Forbidden) -> Callable[[bytes], Any]:
         return item
     if not isinstance(item, (str, bytes)):
         raise TypeError(f"forbidden must be a regex, a function or a list of these, not {shown(item)}")
-    with naming_regex(f"forbidden has {shown(item)}, which"):
+    with naming_regex(f"{argument('forbidden')} has {shown(item)}, which"):
         search = regex.compile(item).search
 
     def is_forbidden(token: bytes) -> Any:
@@ -186,6 +188,6 @@ def _predicate(item: Forbidden) -> Callable[[bytes], Any]:
             why = "takes too long: it tries more and more ways to match (backtracking), and was given up"
         except MemoryError:
             why = "calls itself without end, or more often than `regex` has memory for,"
-        raise ValueError(f"forbidden has {shown(item)}, which {why} in the token {shown(token)}")
+        raise ValueError(f"{argument('forbidden')} has {shown(item)}, which {why} in the token {shown(token)}")
 
     return is_forbidden

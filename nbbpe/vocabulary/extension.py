@@ -15,6 +15,7 @@ from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID
 from ..patterns.pattern import splits_by_regex
+from ..system.arguments import argument
 from ..system.excerpt import first_few, shown
 from ..system.integers import check_integer
 from ..system.progress import Progress
@@ -43,15 +44,15 @@ _STARTS = ("start", "earlier_starts")  # what a provenance tells of them in `tra
 def check_size(n_ids: int, vocab_size: object) -> int:
     """The number of ids to which a vocabulary of `n_ids` is extended. Raises TypeError or ValueError for an invalid one."""
     if vocab_size is None:
-        raise TypeError("vocab_size is missing: the number of all ids, the existing ones included")
+        raise TypeError(f"{argument('vocab_size')} is missing: the number of all ids, the existing ones included")
     size = check_integer("vocab_size", vocab_size)
     if size < n_ids:
         raise ValueError(
-            f"vocab_size={size:,} is below the {n_ids:,} of the tokenizer, and extending only adds ids; "
+            f"{argument('vocab_size', size)} is below the {n_ids:,} of the tokenizer, and extending only adds ids; "
             "Tokenizer.truncate and prune, in Python, make it smaller"
         )
     if size > MAX_ID + 1:
-        raise ValueError(f"vocab_size={size:,} is too large: ids must be from 0 to {MAX_ID:,}")
+        raise ValueError(f"{argument('vocab_size', size)} is too large: ids must be from 0 to {MAX_ID:,}")
     return size
 
 
@@ -187,8 +188,8 @@ def with_seeds(model: Model, seeds: Sequence[str | bytes], vocab_size: int, tie_
     new, merges = _learned(model, start_from(model, stage.words), stage, LearningOptions(tie_break))
     if len(new) > vocab_size - model.size:
         raise WrongArgument(
-            f"the seed tokens need {len(new):,} tokens, with those that they are made from, and vocab_size leaves room for "
-            f"{max(vocab_size - model.size, 0):,}"
+            f"the seed tokens need {len(new):,} tokens, with those that they are made from, and {argument('vocab_size')} "
+            f"leaves room for {max(vocab_size - model.size, 0):,}"
         )
     return _with_merges(model, new, merges, {}, model)
 

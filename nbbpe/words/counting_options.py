@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
+from ..system.arguments import argument
 from ..system.excerpt import shown
 from ..system.executors import check_executor
 from ..system.integers import check_positive
@@ -70,5 +71,7 @@ def _check_min_word_count(min_word_count: MinWordCount) -> MinWordCount:
     if isinstance(min_word_count, str):
         if min_word_count == "auto":
             return min_word_count
-        raise ValueError(f'min_word_count must be a positive integer, "auto" or None, not {shown(min_word_count)}')
+        raise ValueError(
+            f'{argument("min_word_count")} must be a positive integer, "auto" or None, not {shown(min_word_count)}'
+        )
     return check_positive("min_word_count", min_word_count, 'a positive integer, "auto" or None')

@@ -9,6 +9,7 @@ from ..counting.gathering import Gathered, Gathering, Limit
 from ..model.model import Model
 from ..patterns.pattern import Pattern
 from ..sources import total_size
+from ..system.arguments import argument
 from ..system.progress import Progress
 from ..system.user_warnings import warn_user
 from .corpus import Corpus
@@ -81,5 +82,6 @@ def _check_only_counts(corpus: Corpus, options: CountingOptions) -> None:
         raise TypeError("counts are added up by this process: leave executor out (nbbpe.count_words takes it)")
     if options.on_error != "raise":
         raise TypeError(
-            f"on_error={options.on_error!r} is for records, and counts have none: an invalid count is always an error"
+            f"{argument('on_error', options.on_error)} is for records, and counts have none: an invalid count "
+            "is always an error"
         )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from ..system.arguments import argument
 from ..system.excerpt import shown
 from ..system.wrong_argument import WrongArgument
 
@@ -19,7 +20,8 @@ def check_weights(weights: object, n_items: int, what: str) -> list[Fraction]:
     if isinstance(weights, (str, bytes)) or not isinstance(weights, Sequence):
         raise TypeError(f"weights must be a list with a number for each item of {what}, not {type(weights).__name__}")
     if len(weights) != n_items:
-        raise WrongArgument(f"weights must have one number for each item of {what}: {n_items}, not {len(weights)}")
+        needs = f"{argument('weights')} must have one number for each item of {argument(what)}"
+        raise WrongArgument(f"{needs}: {n_items}, not {len(weights)}")
     return [_fraction(weight, number) for number, weight in enumerate(weights)]
 
 

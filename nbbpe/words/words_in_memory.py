@@ -12,6 +12,7 @@ from ..counting.sorted_runs import read_run, total_of
 from ..counting.word_counts import WordCounts
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.training.linked_words import MOST_CELLS, n_cells
+from ..system.arguments import argument
 from ..system.user_warnings import warn_user
 from ..training.merges import n_bytes_needed
 from .counting_options import MinWordCount
@@ -36,8 +37,8 @@ class LeftOut(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"min_word_count={self.min_word_count:,} skips {self.n_words:,} of {self.n_all_words:,} distinct words, "
-            f"with {self.n_occurrences:,} of {self.n_all_occurrences:,} occurrences "
+            f"{argument('min_word_count', self.min_word_count)} skips {self.n_words:,} of {self.n_all_words:,} "
+            f"distinct words, with {self.n_occurrences:,} of {self.n_all_occurrences:,} occurrences "
             f"({self.n_occurrences / max(self.n_all_occurrences, 1):.3%} of the words of the text)"
         )
 
@@ -130,7 +131,7 @@ def words_that_fit(
         sizes.threshold = threshold
         sizes.kept = [int(sizes.n_words[least:].sum()), int(sizes.n_bytes[least:].sum()), 0]
     if not sizes.kept[0]:
-        raise ValueError(f"min_word_count={min_word_count} skips every word: none occurs that often")
+        raise ValueError(f"{argument('min_word_count', min_word_count)} skips every word: none occurs that often")
     is_all = sizes.kept[0] == sizes.all[0]
     if words is not None and is_all:
         return words, None
@@ -174,9 +175,9 @@ def _error(sizes: _Sizes, n_tokens: int, limit: Limit, least: int | None) -> Exc
     if sizes.threshold > 1:
         what += " that occur often enough"
     fits = (
-        "no min_word_count would make them fit"
+        f"no {argument('min_word_count')} would make them fit"
         if least is None
-        else f"min_word_count={least:,} would make them fit, as it skips words that occur less often "
+        else f"{argument('min_word_count', least)} would make them fit, as it skips words that occur less often "
         '("auto" does so and says how much of the text that is)'
     )
     if n_cells(n_words, n_bytes) > MOST_CELLS:
@@ -186,6 +187,6 @@ def _error(sizes: _Sizes, n_tokens: int, limit: Limit, least: int | None) -> Exc
         return OverflowError(f"{what}, and {reason}, or less text; {fits}")
     needed = n_bytes_needed(n_words, n_bytes, n_tokens)
     return MemoryError(
-        f"{what}, and to learn merges from them takes {needed / 1e9:,.2f} GB of memory, where memory_limit allows "
-        f"{(limit.n_bytes or 0) / 1e9:,.2f} GB; {fits}"
+        f"{what}, and to learn merges from them takes {needed / 1e9:,.2f} GB of memory, where "
+        f"{argument('memory_limit')} allows {(limit.n_bytes or 0) / 1e9:,.2f} GB; {fits}"
     )
