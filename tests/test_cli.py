@@ -269,6 +269,7 @@ NPY = npy_of(np.array([97, 98, 99], dtype=np.uint16))
         ("ids", b"1 2\n1_0 5", ["line 2", "'1_0'"]),
         ("ids", b"9" * 30, ["line 1", "'999"]),
         ("ids", b"\xff", ["line 1", r"\\xff"]),
+        ("ids", "1 2".encode("utf-16"), ["ids: begins like UTF-16: convert it to UTF-8 first"]),
         ("ids", b"1 2\n3 400", ["id 400 at index 3", "400 tokens"]),
         ("ids.bin", b"\x01\x00\x02", ["ends with 1 bytes", "uint16"]),
         ("ids.bin", b"\x01\x00\xff\xff", ["id 65535 at index 1"]),
@@ -1463,11 +1464,12 @@ def test_a_pattern_in_a_mixture_may_begin_in_a_folder_of_any_name(run, tmp_path)
         ('{"sources": {"a": "text.txt"}, "weights": {"b": 1}}', "weights names 'b', which is not a source"),
         ('{"sources": {"a": "text.txt"}, "parity": {"dev": 1}}', "parity has 'dev', which is not one of parallel, after"),
         ('{"sources": {"a": "text.txt"}, "parity": {"parallel": {"b": "text.txt"}}}', "parallel has no text for 'a'"),
+        ('\ufeff{"sources": {"a": "text.txt"}}'.encode("utf-16-be"), "begins like UTF-16: convert it to UTF-8 first"),
         ('{"sources": {"a": "text.txt"}, "parity": 3}', "parity must be a Parity, True or False, not 3"),
     ],
 )
 def test_a_mixture_that_is_wrong_is_a_usage_error(run, tmp_path, described, message):
-    (tmp_path / "wrong.json").write_text(described)
+    (tmp_path / "wrong.json").write_bytes(described if isinstance(described, bytes) else described.encode())
     done = run("train", "--mixture", tmp_path / "wrong.json", "--vocab-size", 300, "-o", tmp_path / "new")
     assert_one_line_error(done, 2, "wrong.json", message)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import inspect
 import io
 import json
@@ -192,6 +193,22 @@ def test_a_pointer_of_git_lfs_is_refused_where_no_plain_text_is_meant(tmp_path, 
         lambda: small.encode_file(tmp_path / "*", tmp_path / "a.bin", on_error="skip"),
     ):
         with pytest.raises(ValueError, match=rf"{re.escape(name)}' is a pointer of Git LFS .*`git lfs pull` fetches$"):
+            call()
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.jsonl.gz"])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_records_in_utf_16_are_refused_with_the_way_to_convert_them(tmp_path, small, name, encoding, on_error):
+    """As PowerShell writes them; all of them would be malformed."""
+    content = '\ufeff{"text": "the cat"}\r\n{"text": "a dog"}\r\n'.encode(encoding)
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    message = rf"{re.escape(name)}' begins like UTF-16: convert it to UTF-8 first \(iconv -f UTF-16 -t UTF-8, .*\)$"
+    for call in (
+        lambda: nbbpe.train(tmp_path / name, 300, on_error=on_error),
+        lambda: small.encode_file(tmp_path / name, tmp_path / "a.bin", on_error=on_error),
+    ):
+        with pytest.raises(ValueError, match=message):
             call()
 
 

@@ -505,7 +505,7 @@ BAD = {
     b'{"text": {"a": 1}}': "the field 'text' is an object, and must be a string: give texts from within records as",
     b'{"text": "caf\xe9"}': "byte 14 of it, 0xe9, is invalid UTF-8",
     b'{"text": "\xed\xa0\x80"}': "byte 11 of it, 0xed, is invalid UTF-8",
-    b'\xff\xfe{\x00"\x00t\x00': "byte 1 of it, 0xff, is invalid UTF-8",
+    b'\xff{"text": "a"}': "byte 1 of it, 0xff, is invalid UTF-8",
     b"[" * 100_000: "this is JSON that is nested too deeply",
 }
 

@@ -20,6 +20,7 @@ from ..system.lazy import imported_on_use
 from ..system.links import is_device, target_of
 from ..system.paths import Path, check_mappable
 from ..system.scratch import temporary_folder
+from ..system.utf16 import refuse_utf_16
 from ..tokenizer import Tokenizer
 from . import COPIES
 
@@ -187,6 +188,7 @@ def _numbers(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArra
                 raise ValueError
             ids = np.array(list(map(int, words[: len(words) - bool(rest)])), dtype=np.int64)
         except (ValueError, OverflowError):
+            refuse_utf_16(words[0], f"{name}:")
             wrong = next(word for word in words if not word.isdigit() or len(word) > _MOST_DIGITS)
             shown = wrong[:40].decode(errors="backslashreplace")
             raise ValueError(

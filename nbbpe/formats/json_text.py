@@ -12,6 +12,7 @@ from typing import Any
 from ..system.excerpt import shown
 from ..system.git_lfs import IS_LFS_POINTER, LFS_POINTER
 from ..system.paths import Path, check_tokenizer_file, checked_name
+from ..system.utf16 import refuse_utf_16
 
 _CONTAINERS = {dict, list}
 _DEEPEST = 100  # levels of nesting; tokenizer files have ten
@@ -29,6 +30,7 @@ def read_json(path: Path, may_be_pipe: bool = False) -> Any:
         with open(path, encoding="utf-8") as file:
             return parse_json(file.read(), name)
     except UnicodeDecodeError as error:
+        refuse_utf_16(error.object, f"{name}:")
         raise ValueError(f"{name}: not valid UTF-8 (byte {error.start})") from None
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..system.utf16 import refuse_utf_16
 from ..text.utf8 import to_bytes
 from ..text.windows import DocumentReader, TextStream, Windows
 from .compressed import open_stream
@@ -39,7 +40,7 @@ class JsonFilePart(Part):
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         """See Part."""
         with open_stream(self.file, self.compression, tally) as stream:
-            has_lines, n_before, blocks = _look_into(_blocks(stream))
+            has_lines, n_before, blocks = _look_into(_blocks(stream), self.file.name)
             if has_lines:
                 lines = JsonPart(self.file, self.compression, WHOLE, self.field)
                 yield Records(lines, TextStream(blocks), specials, separator, tally, n_before)
@@ -64,16 +65,18 @@ def _blocks(stream: Stream) -> Iterator[bytes]:
         yield bytes(buffer[:n])
 
 
-def _look_into(blocks: Iterator[bytes]) -> tuple[bool, int, Iterator[bytes]]:
+def _look_into(blocks: Iterator[bytes], name: str) -> tuple[bool, int, Iterator[bytes]]:
     """Whether text begins as JSON lines do, not as an array; how many lines come before; and the blocks from there on.
 
-    A pipe can be read once only, and of space before the first record there may be gigabytes.
+    A pipe can be read once only, and of space before the first record there may be gigabytes. Raises ValueError that names
+    the file for UTF-16.
     """
     start = b""
     for block in blocks:
         start += block
         if len(start) >= len(codecs.BOM_UTF8):
             break
+    refuse_utf_16(start, repr(name))
     start = start.removeprefix(codecs.BOM_UTF8)
     n_lines = 0
     while True:

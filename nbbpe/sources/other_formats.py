@@ -6,6 +6,7 @@ import os
 
 from ..system.git_lfs import IS_LFS_POINTER, LARGEST_LFS_POINTER, is_lfs_pointer
 from ..system.user_warnings import warn_user
+from ..system.utf16 import BEGINS_LIKE_UTF_16, begins_like_utf_16
 from .inputs import File
 from .plain import PlainText
 
@@ -16,7 +17,6 @@ _BY_NAME = {
     ".html .htm .xml": "is markup, whose tags are text, too",
     ".doc .docx .xlsx .pdf .png .jpg .jpeg .gif .mp3 .mp4 .npy .bin .pt .pickle": "is not a text file by its name",
 }
-_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _LOOKED_AT = 1 << 12  # bytes
 
 
@@ -47,8 +47,8 @@ def warn_of_other_formats(text: PlainText, name: str) -> None:
     if problem is None and not text.compression and text.file.path is not None and text.size():
         with text.file.open() as file:
             start = file.read(_LOOKED_AT)
-        if start.startswith(_WIDE_MARKS):
-            problem = "begins like UTF-16: convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)"
+        if begins_like_utf_16(start):
+            problem = BEGINS_LIKE_UTF_16
         elif b"\0" in start:
             problem = "contains NUL bytes, which files of text do not have"
     if problem is not None:
