@@ -170,7 +170,7 @@ def test_words_are_counted_once_and_trained_from(run, tmp_path):
     )
     parquet.write_table(parquet.read_table(given[1]).replace_schema_metadata(None), tmp_path / "lost.parquet")
     done = run("train", "--counts", tmp_path / "lost.parquet", "--vocab-size", 310, "-o", tmp_path / "x")
-    assert_one_line_error(done, 1, "say it with --pattern, and --special if there were any")
+    assert_one_line_error(done, 2, "say it with --pattern, and --special if there were any")
 
 
 @pytest.mark.parametrize("suffix", [".bin", ".npy"])
@@ -188,7 +188,7 @@ def test_encode_and_decode_files(run, tmp_path, small, suffix):
     assert (tmp_path / "back").read_bytes() == TEXT
     # The JSON beside the ids says whose they are.
     assert_one_line_error(
-        run("decode", ids_path, "-t", "other"), 1, f"ids{suffix}", "another tokenizer", "give the other one with -t"
+        run("decode", ids_path, "-t", "other"), 2, f"ids{suffix}", "another tokenizer", "give the other one with -t"
     )
 
 
@@ -1458,7 +1458,7 @@ def test_a_pattern_in_a_mixture_may_begin_in_a_folder_of_any_name(run, tmp_path)
         ('{"sources": {"a": "text.txt"}, "weights": {"a": "1e99999"}}', "'1e99999' is too large or too small"),
         ('{"sources": {"a": "text.txt"}, "sedd": 1}', "the mixture has 'sedd', which is not one of sources, weights"),
         ('{"sources": ["text.txt"]}', "`sources` must be an object of paths by name"),
-        ('{"sources": {"a": 1}}', "'a' in `sources` must be a path"),
+        *((f'{{"sources": {{"a": {wrong}}}}}', "'a' in `sources` must be a path") for wrong in ("1", "[]", '[""]')),
         ('{"sources": {"a": "text.txt", "a": "text.txt"}}', "the key 'a' comes twice"),
         ('{"sources": {"a": "text.txt"}, "weights": {"a": "x"}}', "'x'"),
         ('{"sources": {"a": "text.txt"}, "weights": {"b": 1}}', "weights names 'b', which is not a source"),
@@ -1483,6 +1483,19 @@ def test_what_does_not_go_together_is_a_usage_error(run, tmp_path):
     assert_one_line_error(run("train", "text.txt", "--forbid", "(", *mixture[2:]), 2, "(")
     missing = run("train", "--mixture", tmp_path / "missing.json", *mixture[2:])
     assert_one_line_error(missing, 2, "missing.json: No such file")
+    none = run("train", "text.txt", "--min-word-count", 10**6, *mixture[2:])
+    assert_one_line_error(none, 2, "--min-word-count 1000000 skips every word")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a named pipe")
+@pytest.mark.parametrize(
+    ("option", "message"), [({"held_out": 0.1}, "nothing can be held"), ({"max_bytes": 9}, "cannot be")]
+)
+def test_a_pipe_of_which_a_mixture_wants_a_part_is_a_usage_error(run, tmp_path, option, message):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "a.json").write_text(json.dumps({"sources": {"a": "pipe"}, **option}))
+    done = run("train", "--mixture", tmp_path / "a.json", "--vocab-size", 300, "-o", tmp_path / "new")
+    assert_one_line_error(done, 2, message)
 
 
 @pytest.mark.parametrize("output", ["-", "x.bin"])

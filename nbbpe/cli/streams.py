@@ -21,6 +21,7 @@ from ..system.links import is_device, target_of
 from ..system.paths import Path, check_mappable
 from ..system.scratch import temporary_folder
 from ..system.utf16 import refuse_utf_16
+from ..system.wrong_argument import WrongArgument
 from ..tokenizer import Tokenizer
 from . import COPIES
 
@@ -122,7 +123,7 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
 
     beside, about = (source, None) if source == STDIN else find_sidecar(source)
     if about is not None and about["fingerprint"] != tokenizer.fingerprint:
-        raise ValueError(
+        raise WrongArgument(
             f"{source}: these are the ids of another tokenizer, as {sidecar_path(beside)} says, with fingerprint "
             f"{about['fingerprint']}, and this one has {tokenizer.fingerprint}: give the other one with -t"
         )

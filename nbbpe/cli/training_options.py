@@ -138,7 +138,7 @@ def _found(sources: Any, folder: str, what: str) -> dict[str, Any]:
 
     def path_of(source: Any, name: str) -> str | pathlib.Path:
         if not isinstance(source, str) or not source:
-            raise ValueError(f"{name!r} in `{what}` must be a path, a pattern of paths, a URL or a list of these")
+            raise ValueError(f"{name!r} in `{what}` must be a path, a pattern of paths, a URL or a list of some")
         path = pathlib.Path(folder, source)
         if "://" in source:
             return source
@@ -146,7 +146,7 @@ def _found(sources: Any, folder: str, what: str) -> dict[str, Any]:
         return pathlib.Path(glob.escape(folder), source) if glob.has_magic(source) and not os.path.exists(path) else path
 
     return {
-        name: [path_of(each, name) for each in source] if isinstance(source, list) else path_of(source, name)
+        name: [path_of(each, name) for each in source] if source and isinstance(source, list) else path_of(source, name)
         for name, source in sources.items()
     }
 

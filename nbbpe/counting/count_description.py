@@ -89,7 +89,7 @@ def common_description(
     silent = [name for (name, _), each in zip(tables, found, strict=True) if each is None]
     if pattern is None:
         if silent:
-            raise ValueError(
+            raise WrongArgument(
                 f"{silent[0]!r} does not say how its text was split, as tables of nbbpe.count_words do in their schema's "
                 f"metadata (a GROUP BY may lose these): say it with {argument('pattern', ...)}, and "
                 f"{argument('special_tokens', ...)} if there were any"

@@ -11,8 +11,8 @@ from .inputs import File
 from .plain import PlainText
 
 _BY_NAME = {
-    ".csv .tsv": "is a table, whose separators and quotes would be text: write its column as .jsonl or .parquet, or give "
-    "what pyarrow.csv.open_csv opens",
+    ".csv .tsv": "is a table, whose separators and quotes would be text: write its column as .jsonl or .parquet, or in "
+    "Python give what pyarrow.csv.open_csv opens",
     ".orc .avro": "is a table of a format that is not read: write its column as .parquet",
     ".html .htm .xml": "is markup, whose tags are text, too",
     ".doc .docx .xlsx .pdf .png .jpg .jpeg .gif .mp3 .mp4 .npy .bin .pt .pickle": "is not a text file by its name",

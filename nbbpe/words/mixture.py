@@ -15,6 +15,7 @@ from ..sources.sampling import Sample, SampledInput
 from ..system.byte_sizes import byte_size
 from ..system.excerpt import shown, shown_count
 from ..system.integers import check_integer, check_positive
+from ..system.wrong_argument import WrongArgument
 from .parity import Parity, check_names, check_parity
 
 if TYPE_CHECKING:
@@ -133,15 +134,15 @@ def find_mixture(
     check_field(field, [each for inputs in (*found.values(), *parallel.values()) for each in inputs])
     for name, inputs in found.items():
         if max_bytes_of(mixture, name) is not None and any(each.file and each.size() is None for each in inputs):
-            raise ValueError(f"the size of {name!r} is not known (a pipe?): max_bytes cannot be applied to it")
+            raise WrongArgument(f"the size of {name!r} is not known (a pipe?): max_bytes cannot be applied to it")
         if mixture.held_out and any(each.path() and each.is_read_once() for each in inputs):
-            raise ValueError(f"{name!r} is a pipe, which cannot be read twice: nothing can be held out of it")
+            raise WrongArgument(f"{name!r} is a pipe, which cannot be read twice: nothing can be held out of it")
         if not any(each.file is None for each in inputs):
             continue
         if mixture.held_out:
-            raise ValueError(f"{name!r} is in memory and may not be readable twice: nothing can be held out of it")
+            raise WrongArgument(f"{name!r} is in memory and may not be readable twice: nothing can be held out of it")
         if max_bytes_of(mixture, name) is not None:
-            raise ValueError(f"{name!r} is in memory, and its size is not known: max_bytes cannot be applied to it")
+            raise WrongArgument(f"{name!r} is in memory, and its size is not known: max_bytes cannot be applied to it")
     return found, parallel
 
 

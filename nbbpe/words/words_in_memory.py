@@ -14,6 +14,7 @@ from ..kernels.machine.intrinsics import PADDING
 from ..kernels.training.linked_words import MOST_CELLS, n_cells
 from ..system.arguments import argument
 from ..system.user_warnings import warn_user
+from ..system.wrong_argument import WrongArgument
 from ..training.merges import n_bytes_needed
 from .counting_options import MinWordCount
 
@@ -131,7 +132,7 @@ def words_that_fit(
         sizes.threshold = threshold
         sizes.kept = [int(sizes.n_words[least:].sum()), int(sizes.n_bytes[least:].sum()), 0]
     if not sizes.kept[0]:
-        raise ValueError(f"{argument('min_word_count', min_word_count)} skips every word: none occurs that often")
+        raise WrongArgument(f"{argument('min_word_count', min_word_count)} skips every word: none occurs that often")
     is_all = sizes.kept[0] == sizes.all[0]
     if words is not None and is_all:
         return words, None
