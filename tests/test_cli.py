@@ -36,6 +36,7 @@ from nbbpe.cli import tables
 from nbbpe.cli.signals import ending_signals
 from nbbpe.cli.streams import as_path
 from nbbpe.cli.training_options import read_mixture
+from nbbpe.idfiles import manifest
 from nbbpe.system.excerpt import shown_token
 
 COMMANDS = [
@@ -1496,6 +1497,27 @@ def test_a_pipe_of_which_a_mixture_wants_a_part_is_a_usage_error(run, tmp_path, 
     (tmp_path / "a.json").write_text(json.dumps({"sources": {"a": "pipe"}, **option}))
     done = run("train", "--mixture", tmp_path / "a.json", "--vocab-size", 300, "-o", tmp_path / "new")
     assert_one_line_error(done, 2, message)
+
+
+def test_what_differs_from_the_run_that_is_resumed_is_told_by_its_option(run, tmp_path, sizes, monkeypatch):
+    def add(self: manifest.Manifest, *finished: object) -> None:
+        real(self, *finished)
+        raise OSError("the end")
+
+    real = manifest.Manifest.add
+    sizes(chunk=1500, window=400, for_workers=100)
+    encode = ["encode", "text.txt", "-t", "tok", "-o", tmp_path / "x.bin", "--workers", 1, "--resume"]
+    with monkeypatch.context() as patched:
+        patched.setattr(manifest.Manifest, "add", add)
+        assert_one_line_error(run(*encode), 1, "the end")
+    for option, told in (
+        (["--no-special"], "--allow-special/--no-special is none, and was not given"),
+        (["--allow-special"], "--allow-special/--no-special is '<|endoftext|>', and was not given"),
+        (["--separator", texts.SPECIAL], f"--separator is '{texts.SPECIAL}', and was not given"),
+        (["--on-error", "skip"], "--on-error is 'skip', and was 'raise'"),
+    ):
+        assert_one_line_error(run(*encode, *option), 1, f"cannot resume: {told} when the run began; undo that")
+    assert run(*encode).code == 0
 
 
 @pytest.mark.parametrize("output", ["-", "x.bin"])

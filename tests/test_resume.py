@@ -273,7 +273,7 @@ def test_separators_in_front_are_resumed(small, sources, tmp_path, monkeypatch, 
         folder.mkdir()
         if n < 1000:
             stopped(n, small, inputs, folder, **options)
-            with pytest.raises(ValueError, match="the option separator_first is False, and was True"):
+            with pytest.raises(ValueError, match="separator_first is not given, and was given when"):
                 encode(small, inputs, folder, **{**options, "separator_first": False})
         else:  # while the files get their names
             with monkeypatch.context() as patched:
@@ -290,9 +290,9 @@ def test_another_tokenizer_option_or_version_is_refused(small, sources, tmp_path
     source, out = sources["txt"], tmp_path / "out"
     stopped(4, small, source, out)
     refused("the tokenizer is another one", nbbpe.train(iter(["the cat"]), 260, [SPECIAL]), source, out)
-    refused(f"the option separator is '{SPECIAL}', and was None".replace("|", r"\|"), small, source, out, separator=SPECIAL)
-    refused("the option on_error is 'raise', and was 'skip'", small, source, out, on_error="raise")
-    refused(r"the option allowed_special is \[\], and was None", small, source, out, allowed_special=())
+    refused(f"separator is '{SPECIAL}', and was not given".replace("|", r"\|"), small, source, out, separator=SPECIAL)
+    refused("on_error is 'raise', and was 'skip'", small, source, out, on_error="raise")
+    refused("allowed_special is none, and was not given", small, source, out, allowed_special=())
     path = out / "ids.bin.resume" / manifest.NAME
     job, *finished = path.read_text().splitlines(keepends=True)
     about = json.loads(job)

@@ -16,7 +16,7 @@ from ..sources import Input, Line, Place, Record, Row, Skipped
 from ..sources.compressed import COMPRESSIONS
 from ..sources.sampled_digest import sampled_digest
 from ..system.arguments import argument
-from ..system.excerpt import shown
+from ..system.excerpt import first_few, shown
 from ..system.wrong_argument import WrongArgument
 from .checksum import Checksum
 
@@ -161,10 +161,12 @@ def _difference(about: dict[str, Any], job: EncodingJob) -> str | None:
     """What has changed since the run began, in words; None if nothing has."""
     if about["tokenizer"] != job.tokenizer:
         return f"the tokenizer is another one (fingerprint {job.tokenizer}, and {shown(about['tokenizer'])} began)"
-    for words, began, goes_on in ("", about["made_by"], job.made_by), ("the option ", about["options"], job.options):
-        for name, now in goes_on.items():
-            if began.get(name) != now:
-                return f"{words}{name} is {shown(now)}, and was {shown(began.get(name))} when the run began"
+    for name, now in job.made_by.items():
+        if (began := about["made_by"].get(name)) != now:
+            return f"{name} is {shown(now)}, and was {shown(began)} when the run began"
+    for name, now in job.options.items():
+        if (began := about["options"].get(name)) != now:
+            return f"{argument(name)} is {_given(now)}, and was {_given(began)} when the run began"
     if len(about["sources"]) != len(job.sources):
         return f"there are {len(job.sources):,} source files, and were {len(about['sources']):,} when the run began"
     for then, now in zip(about["sources"], job.sources, strict=True):
@@ -174,6 +176,13 @@ def _difference(about: dict[str, Any], job: EncodingJob) -> str | None:
             if then[name] != now[name]:
                 return f"the source {now['path']!r} has changed: its {words} is {now[name]}, and was {shown(then[name])}"
     return None
+
+
+def _given(value: Any) -> str:
+    """The value of an option in words that are the same for the command."""
+    if isinstance(value, list):
+        return first_few(value) or "none"
+    return {None: "not given", False: "not given", True: "given"}.get(value) or shown(value)
 
 
 def _finished(line: bytes, n_parts: int, moved: dict[str, str]) -> tuple[int, Finished] | None:
