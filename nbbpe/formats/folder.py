@@ -23,12 +23,13 @@ from ..model.provenance import check_classes, taken_as_it_is
 from ..model.special_tokens import tokens_for_placing
 from ..model.vocab_checks import check_bytes
 from ..patterns.pattern import get_pattern
-from ..system.atomic_files import name_in_errors, put
+from ..system.atomic_files import name_in_errors, put, sync
 from ..system.choices import check_bool
 from ..system.excerpt import naming, shown
 from ..system.links import target_of
 from ..system.paths import Path, checked_name, not_meant
 from ..system.scratch import remove_leftovers, scratch_folder
+from ..system.signals_later import handlers_later
 from ..system.wrong_argument import WrongArgument
 from ..text.normalizer import Chain, as_normalizer
 from . import folder_tables, for_transformers, gpt2
@@ -81,7 +82,8 @@ def scratch_for(path: Path, copy: str = "") -> Iterator[tuple[str, str]]:
 def write(path: Path, model: Model) -> None:
     """Write a model to a folder, which is made if it is missing. Files of an older one are replaced when all are complete.
 
-    Whenever this is cut short, `read_model` gives the old model or the new one, or says that it was.
+    Whenever this is cut short, `read_model` gives the old model or the new one, or says that it was; not so
+    after Ctrl-C, which is answered when all files are there.
 
     Raises what `scratch_for` does.
     """
@@ -128,12 +130,15 @@ def write(path: Path, model: Model) -> None:
         saving = os.path.join(scratch, ABOUT)
         # The next save may replace all files, whichever of them this one replaces.
         for_transformers.write_json(saving, {"format": "nbbpe", "version": _VERSION, _SAVING: True, _COPY: {}})
-        put(saving, os.path.join(folder, ABOUT))
-        for name in {_MERGES, _TABLES, *for_transformers.NAMES}.difference(names):
-            with suppress(FileNotFoundError):
-                os.remove(os.path.join(folder, name))
         for name in [*names, ABOUT]:
-            put(os.path.join(new, name), os.path.join(folder, name))
+            sync(os.path.join(new, name))  # which may take long, and so is done before Ctrl-C has to wait
+        with handlers_later():
+            put(saving, os.path.join(folder, ABOUT))
+            for name in {_MERGES, _TABLES, *for_transformers.NAMES}.difference(names):
+                with suppress(FileNotFoundError):
+                    os.remove(os.path.join(folder, name))
+            for name in [*names, ABOUT]:
+                put(os.path.join(new, name), os.path.join(folder, name))
 
 
 def _check_ours(folder: str, shown: str, copy: str) -> None:

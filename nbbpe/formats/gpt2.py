@@ -21,7 +21,7 @@ from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, ch
 from ..model.vocab_checks import check_bytes
 from ..patterns.pattern import PatternLike, get_pattern
 from ..system.arguments import argument
-from ..system.atomic_files import name_in_errors, whole_file, write_text
+from ..system.atomic_files import name_before, name_in_errors, put_together, write_text
 from ..system.choices import check_bool
 from ..system.excerpt import naming, shown
 from ..system.links import target_of
@@ -233,7 +233,7 @@ def read_merges(path: Path, tokens: dict[str, bytes]) -> dict[int, tuple[bytes, 
 
 
 def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool = True) -> None:
-    """Write vocab.json and merges.txt, each as an atomic write.
+    """Write vocab.json and merges.txt, each as an atomic write; Ctrl-C leaves both or none.
 
     Raises ValueError for what the format cannot hold (two ids of equal tokens, two special tokens of one id, or without the
     version line a first merge that looks like it), or for one path for both, before anything is written.
@@ -264,10 +264,11 @@ def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool 
             "the first merge begins with '#version', by which readers take it for the version line of merges.txt, and skip "
             "it: write that line, with version_line=True"
         )
-    with whole_file(vocab_path) as new_vocab, whole_file(merges_path) as new_merges:
+    with name_before(vocab_path) as new_vocab, name_before(merges_path) as new_merges:
         with name_in_errors(vocab_path):
             write_vocab(new_vocab, model.packed, model.special)
         write_merges(new_merges, sides, version_line)
+        put_together([(new_merges, merges_path), (new_vocab, vocab_path)])
 
 
 def write_vocab(path: Path, vocab: PackedVocab, special: Mapping[str, int] | None = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
@@ -13,6 +13,7 @@ from .lazy import imported_on_use
 from .links import target_of
 from .paths import Path, absolute, checked_name
 from .scratch import scratch_folder
+from .signals_later import handlers_later
 
 ctypes: Any = imported_on_use("ctypes")
 shutil: Any = imported_on_use("shutil")
@@ -76,13 +77,28 @@ def whole_file(path: Path) -> Iterator[str]:
 
     Raises IsADirectoryError for a folder, and what `checked_name` and `scratch_folder` raise.
     """
+    with name_before(path) as whole:
+        yield whole
+        put(whole, path)
+
+
+@contextmanager
+def name_before(path: Path) -> Iterator[str]:
+    """As `whole_file`, for a file that the caller gives its name, together with others: see `put_together`."""
     name = checked_name(path)
     if os.path.isdir(name) or not os.path.basename(name):
         raise IsADirectoryError(f"{name!r} is a folder; give a file name to write")
     with name_in_errors(path), scratch_folder(path) as folder:
-        whole = os.path.join(folder, os.path.basename(name))
-        yield whole
-        put(whole, path)
+        yield os.path.join(folder, os.path.basename(name))
+
+
+def put_together(files: Sequence[tuple[str, Path]]) -> None:
+    """`put` each of several finished files in turn. Ctrl-C is answered when all have their names."""
+    for whole, _ in files:
+        sync(whole)  # which may take long
+    with handlers_later():
+        for whole, path in files:
+            put(whole, path)
 
 
 def write_text(path: Path, text: str) -> None:

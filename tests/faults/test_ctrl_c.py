@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import signal
 import tempfile
 from pathlib import Path
 
 import pytest
 from interrupts import interrupted
+from vocabularies import BYTES
 
+import nbbpe
 from nbbpe.idfiles import publishing
 from nbbpe.system import kept_folder as kept
 from nbbpe.system.kept_folder import kept_folder
 from nbbpe.system.scratch import scratch_folder, temporary_folder
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open files as Linux lists them")
+
+
+FILES = {"nbbpe.json", "vocab.json", "merges.txt", "tokenizer.json", "tokenizer_config.json"}
 
 
 def n_open() -> int:
@@ -89,6 +95,36 @@ def test_while_files_get_their_names_and_again_while_that_is_undone(small, tmp_p
     with pytest.raises(KeyboardInterrupt):
         small.encode_file(documents=["new", "one"], output_path=tmp_path / "x.bin")
     assert files() in (older, new)
+
+
+@pytest.mark.parametrize("is_older_there", [False, True])
+def test_while_a_tokenizer_is_saved_as_several_files(tmp_path, is_older_there):
+    """Which are then all older or all new."""
+    older, newer = (nbbpe.Tokenizer({**BYTES, 256: token}, [(token[:1], token[1:])]) for token in (b"ab", b"cd"))
+
+    def prepare() -> Path:
+        folder = tmp_path / "tok"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        if is_older_there:
+            save(older, folder)
+        return folder
+
+    def save(tokenizer: nbbpe.Tokenizer, folder: Path) -> None:
+        tokenizer.save(folder)
+        tokenizer.save_gpt2(folder / "v.json", folder / "m.txt")
+
+    for end in interrupted(lambda folder: save(newer, folder), ["atomic_files.py"], prepare=prepare):
+        assert isinstance(end.error, KeyboardInterrupt), end
+        assert os.listdir(tmp_path) == ["tok"], end.where
+        names = {path.name for path in (tmp_path / "tok").iterdir()}
+        if is_older_there or "nbbpe.json" in names:
+            assert nbbpe.load(tmp_path / "tok").merges in (older.merges, newer.merges), end.where
+        if is_older_there or "m.txt" in names:
+            read = nbbpe.Tokenizer.from_files(tmp_path / "tok" / "v.json", tmp_path / "tok" / "m.txt")
+            assert read in (older, newer), end.where
+        else:
+            assert names in (set(), FILES), end.where
 
 
 def test_while_the_folder_of_the_output_is_locked(tmp_path):
