@@ -27,6 +27,7 @@ import processes
 import pytest
 import texts
 from effort import mostly_slow
+from interrupts import interrupted
 from vocabularies import BYTE_RANKS, rank_lines
 
 import nbbpe
@@ -1158,6 +1159,25 @@ def test_ctrl_c_does_not_get_lost(where, monkeypatch):
     assert signal.getsignal(signal.SIGINT) is before
     assert sys.unraisablehook is hook
     assert not shown
+
+
+def test_ctrl_c_while_signals_get_their_usual_answers_again_leaves_none_behind():
+    def work() -> None:
+        with ending_signals():
+            pass
+
+    for number in signal.SIGINT, signal.SIGTERM:
+        usual = signal.signal(number, signal.default_int_handler)
+        try:
+            hook = sys.unraisablehook
+            for end in interrupted(work, ["signals.py", "contextlib.py"], number=number):
+                assert isinstance(end.error, KeyboardInterrupt), end
+                where, end = end.where, None  # its traceback keeps what it went through
+                assert signal.getsignal(number) is signal.default_int_handler, where
+                assert sys.unraisablehook is hook, where
+        finally:
+            signal.signal(number, usual)
+    time.sleep(0.1)  # in which one that was taken for lost would come again
 
 
 def test_other_dropped_exceptions_are_shown(monkeypatch):

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -75,35 +75,37 @@ def _send(number: int) -> None:
 
 
 @contextmanager
-def _unshown(usual: Callable[[Any], Any]) -> Iterator[None]:
-    """A context in which Python shows no traceback of an `Ended` that it drops, as that is raised again."""
-
-    def show(dropped: Any) -> None:
-        if not isinstance(dropped.exc_value, Ended):
-            usual(dropped)
-
-    sys.unraisablehook = show
-    try:
-        yield
-    finally:
-        sys.unraisablehook = usual
-
-
-@contextmanager
 def ending_signals() -> Iterator[None]:
-    """A context in which the signals that end a process raise `Ended`. Those that are ignored (nohup) stay so."""
+    """A context in which the signals that end a process raise `Ended`. Those that are ignored (nohup) stay so.
+
+    Python shows no traceback of an `Ended` that it drops, as that is raised again.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     answers = _Answers()
     usual = (signal.SIG_DFL, signal.default_int_handler, end_at_once)
     before = {number: handler for number in _ENDING if (handler := signal.getsignal(number)) in usual}
-    for number in before:
-        signal.signal(number, answers.raise_ended)
-    try:
-        with _unshown(sys.unraisablehook):
-            yield
-    finally:
+    show_usually = sys.unraisablehook
+
+    def show(dropped: Any) -> None:
+        if not isinstance(dropped.exc_value, Ended):
+            show_usually(dropped)
+
+    def restore() -> None:
         answers.stop()
+        sys.unraisablehook = show_usually
         for number, handler in before.items():
             signal.signal(number, handler)
+
+    try:
+        sys.unraisablehook = show
+        for number in before:
+            signal.signal(number, answers.raise_ended)
+        yield
+    finally:
+        try:
+            restore()
+        except Ended:  # a signal that came meanwhile
+            restore()
+            raise
