@@ -128,7 +128,9 @@ def test_patterns_given_one_after_another_split_in_turn(run, tmp_path):
     assert nbbpe.load(tmp_path / "new") == nbbpe.train(Path("text.txt"), 300, pattern=[r"\p{N}+", "gpt2"])
     assert r"\p{N}+, then gpt2" in run("inspect", tmp_path / "new").out
     assert run("inspect", tmp_path / "new", "--json").code == 0
-    assert_one_line_error(run("train", "text.txt", *options, "--pattern", "none"), 2, "unknown pattern 'none'")
+    assert_one_line_error(
+        run("train", "text.txt", *options, "--pattern", "none"), 2, "--pattern none, which does not split"
+    )
 
 
 def test_train_without_a_pattern_and_with_too_few_pairs_warns_in_one_line(run, tmp_path):
@@ -827,6 +829,7 @@ def test_help_names_all_commands(run):
         (["train", "text.txt", "--vocab-size", "300", "-o", "text.txt"], ["text.txt", "folder"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "nowhere/x"], ["nowhere", "make it first"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--pattern", "gtp2"], ["gtp2", "gpt2"]),
+        (["inspect", "--pattern", "none", "--pattern", "gpt2"], ["--pattern none, which does not split, is for itself"]),
         (["train", "-", "-", "--vocab-size", "300", "-o", "x"], ["once"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--special", ""], ["empty"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--special", "a", "--special", "a"], ["'a'", "twice"]),
