@@ -67,10 +67,22 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
+            self._check_short_options(ctx)
+            return rest
         except click.UsageError as error:
             error.ctx = error.ctx or ctx  # click's parser knows the command, but does not set it for all errors
             raise
+
+    def _check_short_options(self, ctx: click.Context) -> None:
+        """Raise UsageError for `-o=name`, of which click would make the name `=name`."""
+        for option in self.params:
+            value = ctx.params.get(option.name or "")
+            if isinstance(option, click.Option) and isinstance(value, str) and value.startswith("="):
+                short, long = option.opts[0], option.opts[-1]
+                raise click.UsageError(
+                    f"{short} {value!r} begins with `=`: write {short} {value[1:]} or {long}={value[1:]}"
+                )
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, lines in self._sections.items():
