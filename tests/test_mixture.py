@@ -368,9 +368,9 @@ def test_the_number_of_workers_changes_nothing(tmp_path, sizes):
         (
             {"max_bytes": {"a": "1 acre"}},
             ValueError,
-            'max_bytes must be a number of bytes, or a str such as "4GB" or "512MiB"',
+            'max_bytes must be a number of bytes, or a size such as "4GB" or "512MiB"',
         ),
-        ({"max_bytes": 1.5}, TypeError, 'max_bytes must be a number of bytes, or a str such as "4GB", not 1.5'),
+        ({"max_bytes": 1.5}, TypeError, 'max_bytes must be a number of bytes, or a size such as "4GB", not 1.5'),
         ({"max_bytes": {"b": 1}}, ValueError, "max_bytes names 'b'"),
         ({"held_out": 1}, ValueError, "held_out must be at least 0 and less than 1, not 1"),
         ({"held_out": False}, TypeError, "held_out must be a number, not False"),

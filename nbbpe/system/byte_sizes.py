@@ -21,7 +21,7 @@ def byte_size(name: str, value: int | str) -> int:
     Raises TypeError or ValueError for another value.
     """
     if isinstance(value, bool) or not (isinstance(value, str) or hasattr(value, "__index__")):
-        raise TypeError(f'{name} must be a number of bytes, or a str such as "4GB", not {shown(value)}')
+        raise TypeError(f'{name} must be a number of bytes, or a size such as "4GB", not {shown(value)}')
     if not isinstance(value, str):
         return value.__index__()
     if number := _NUMBER.fullmatch(value):
@@ -29,5 +29,5 @@ def byte_size(name: str, value: int | str) -> int:
     found = _SIZE.fullmatch(value)
     size = float(found[1]) * _UNITS[found[2].upper()] if found else math.inf
     if math.isinf(size):
-        raise ValueError(f'{name} must be a number of bytes, or a str such as "4GB" or "512MiB", not {shown(value)}')
+        raise ValueError(f'{name} must be a number of bytes, or a size such as "4GB" or "512MiB", not {shown(value)}')
     return int(size)

@@ -183,8 +183,8 @@ def _warn_of_sampled(names: list[str], before: str, after: str) -> None:
     if names:
         warn_user(
             f"{before} {first_few(names)}{after} whole documents are kept or left out. In plain text, special tokens "
-            "separate documents; without special tokens, each line is a document (with_special_tokens adds them after "
-            "training)"
+            "separate documents; without special tokens, each line is a document (in Python, "
+            "with_special_tokens adds them after training)"
         )
 
 
