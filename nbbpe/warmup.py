@@ -115,7 +115,7 @@ def compile_all(into: str | None) -> tuple[int, int]:
 def store_tables(into: str | None) -> None:
     """Have the tables of all named patterns stored, where kernels are or in a folder, so that no process makes them; and
     their digests, by which a custom regex is known to be one of them."""
-    from .model.character_classes import classes_digest
+    from .patterns.character_classes import classes_digest
     from .patterns.pattern import NAMED, names_of_digests
     from .patterns.stored_tables import store_pattern_tables
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from nbbpe.kernels.machine.intrinsics import BLOCK, PADDING
 from nbbpe.kernels.machine.intrinsics_look_up import FORM
 from nbbpe.kernels.pieces import pattern_tables
-from nbbpe.model.character_classes import CLASSES, character_classes
+from nbbpe.patterns.character_classes import CLASSES, character_classes
 from nbbpe.patterns.pattern import NAMED, Pattern
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")

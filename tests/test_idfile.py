@@ -23,7 +23,8 @@ from vocabularies import BYTES
 import nbbpe
 from nbbpe.idfiles import sidecar
 from nbbpe.idfiles.checksum import Checksum
-from nbbpe.model import character_classes, provenance
+from nbbpe.model import provenance
+from nbbpe.patterns import character_classes
 
 PARTS = [texts.SAMPLE, "the cat", "", " a\n", "the cat sat on the mat " * 5]
 DATA = texts.SPECIAL.join(PARTS).encode()

@@ -28,10 +28,10 @@ from nbbpe import inspection
 from nbbpe.encoding.normalizing_encoder import NormalizingEncoder
 from nbbpe.formats.spelling import spell
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
-from nbbpe.model.character_classes import character_classes
 from nbbpe.model.extras import Extras
 from nbbpe.model.model import Model
 from nbbpe.model.packed_vocab import PackedVocab
+from nbbpe.patterns.character_classes import character_classes
 from nbbpe.patterns.pattern import NAMED
 from nbbpe.sources import Tally, find_inputs
 from nbbpe.text import normalization, windows

@@ -19,9 +19,9 @@ from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.counting import word_counts
-from nbbpe.model import character_classes, provenance
+from nbbpe.model import provenance
 from nbbpe.model.packed_vocab import PackedVocab
-from nbbpe.patterns import pattern
+from nbbpe.patterns import character_classes, pattern
 
 VOCAB = BYTES | {256: b"th", 257: b"the", 258: b"<s>"}
 MERGES = [(b"t", b"h"), (b"th", b"e")]

@@ -12,7 +12,7 @@ import pytest
 
 import nbbpe
 from nbbpe import warmup
-from nbbpe.patterns import stored_tables
+from nbbpe.patterns import character_classes, stored_tables
 from nbbpe.patterns.code_points import read_off
 from nbbpe.patterns.pattern import NAMED
 from nbbpe.patterns.pattern_tables import new_pattern_tables
@@ -61,7 +61,7 @@ import sys
 sys.path[:0] = sys.argv[1:]
 import nbbpe
 assert nbbpe.__file__.startswith(sys.argv[-1]), nbbpe.__file__
-from nbbpe.model.character_classes import classes_digest
+from nbbpe.patterns.character_classes import classes_digest
 from nbbpe.patterns.pattern import NAMED, names_of_digests
 from nbbpe.patterns.stored_tables import stored_pattern_tables
 """
@@ -102,6 +102,14 @@ def test_what_is_not_as_it_was_made_is_not_used(wheel, change):
     assert processes.run(script, *places).strip() == "True"
     change(wheel)
     assert processes.run(script, *places).strip() == "False"
+
+
+def test_the_digest_of_classes_is_made_again_where_what_makes_it_changed(wheel):
+    script = IN_WHEEL + "classes_digest(); print('regex' in sys.modules)"
+    assert processes.run(script, wheel).strip() == "False"
+    module = wheel / "nbbpe" / Path(character_classes.__file__).relative_to(Path(nbbpe.__file__).parent)
+    module.write_text(module.read_text() + "\n")
+    assert processes.run(script, wheel).strip() == "True"
 
 
 def test_a_process_after_warmup_makes_no_tables():

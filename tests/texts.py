@@ -20,7 +20,7 @@ class Data(bytes):
 
 
 # Several characters of each class that a pattern may know, and every character that the named patterns name. Kept in a
-# dict by the class's letter (see model/character_classes.py).
+# dict by the class's letter (see patterns/character_classes.py).
 REPRESENTATIVES = {
     "l": "xsdmtlvreéß\u017f",  # ſ folds to s where case is ignored
     "u": "XSDMTLVREÉǅ",

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..patterns.character_classes import classes_digest
 from ..patterns.pattern import Pattern
 from ..system.excerpt import cut
-from .character_classes import classes_digest
 from .packed_vocab import PackedVocab
 from .version import __version__
 

@@ -1,6 +1,7 @@
 """What kind of character each code point is to the installed `regex`, and a digest of that, which a provenance holds.
 
-Text is not split by these classes: each pattern has its own (see patterns/determiniser.py).
+Text is not split by these classes: each pattern has its own (see determiniser.py). They are in this folder as the digest is
+stored, under a name that depends on the modules of the folder.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def classes_digest(into: str | None = None) -> str:
     `regex` does not say which version of Unicode it has, and only its classes matter anyway. The digest is stored, in the
     folder `into` if that is given, as computing it takes 15 ms and the import of `regex`.
     """
-    from ..patterns.stored_tables import stored_text
+    from .stored_tables import stored_text
 
     return stored_text("character classes", lambda: digest_of(character_classes()), into)
 
@@ -38,7 +39,7 @@ def digest_of(classes: NDArray[np.uint8]) -> str:
 @functools.cache
 def character_classes() -> NDArray[np.uint8]:
     """The place in CLASSES of the class of every code point, uint8[0x110000]. Takes about 20 ms, once."""
-    from ..patterns.code_points import N_CODE_POINTS, ranges_of, read_off  # here, as it needs `regex`
+    from .code_points import N_CODE_POINTS, ranges_of, read_off  # here, as it needs `regex`
 
     classes = np.full(N_CODE_POINTS, CLASSES.index("o"), dtype=np.uint8)
     letters = (r"\p{Ll}", "l"), (r"\p{Lu}", "u"), (r"\p{Lt}", "u"), (r"\p{Lm}", "c"), (r"\p{Lo}", "c")
