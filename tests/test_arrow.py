@@ -249,11 +249,14 @@ def test_what_only_speaks_the_c_interface_is_read(small):
             return self._data.__arrow_c_stream__(requested_schema)
 
     class Array:
+        def __init__(self, data) -> None:
+            self._data = data
+
         def __arrow_c_array__(self, requested_schema=None):
-            return column("string").__arrow_c_array__(requested_schema)
+            return self._data.__arrow_c_array__(requested_schema)
 
     table = pa.table({"text": column("string")})
-    for data in Stream(table), Stream(table["text"]), Array():
+    for data in Stream(table), Stream(table["text"]), Array(column("string")), Array(table.to_batches()[0]):
         assert small.encode_arrow(data).to_pylist() == wanted(small)
 
 
