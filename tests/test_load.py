@@ -475,3 +475,13 @@ def test_options_to_read_files_again_give_special_tokens_by_their_ids(tmp_path):
     assert not any(each.moves_special(tok) for each in FORMATS)
     far = nbbpe.Tokenizer(vocab, [], {"<a>": 300})
     assert [each.name for each in FORMATS if each.moves_special(far)] == ["tiktoken"]
+
+
+def test_options_to_read_gpt2s_files_again_are_given_where_others_beside_them_contradict(tmp_path):
+    tok = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)}, [], {"<|endoftext|>": 256}, pattern="gpt2")
+    gpt2 = find_format(tmp_path, "gpt2")
+    written = gpt2.write(tok, str(tmp_path))
+    assert gpt2.unsaid(tok, written) == []
+    (tmp_path / "config.json").write_text('{"model_type": "llama"}')
+    assert gpt2.unsaid(tok, written) == ["--pattern=gpt2", "--special=<|endoftext|>"]
+    assert read_tokenizer(written[0], ["<|endoftext|>"], "gpt2") == tok

@@ -51,7 +51,7 @@ class Format(NamedTuple):
         if self.says_all:
             return []
         with suppress(ValueError):  # it says too little
-            again = load(tuple(written) if len(written) == 2 else written[0])
+            again = load(written[0])
             if (again.pattern, again.special_tokens) == (tokenizer.pattern, tokenizer.special_tokens):
                 return []
         special = sorted(tokenizer.special_tokens, key=tokenizer.special_tokens.__getitem__)
