@@ -326,7 +326,8 @@ def test_frames_of_a_line_each_are_cut(small, tmp_path, cut_everywhere, compress
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_few_of_many_frames_without_a_place_to_cut_are_looked_into(tmp_path, compression):
+def test_few_of_many_frames_without_a_place_to_cut_are_looked_into(tmp_path, sizes, compression):
+    sizes(block=3)  # so that the text of a frame comes in several pieces
     path = tmp_path / f"a.txt{compression}"
     path.write_bytes(frames.frame(b"the cat", compression) * 2000)
     (each,) = find_inputs(path, None, "raise")
