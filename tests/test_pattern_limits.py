@@ -35,10 +35,39 @@ from vocabularies import BYTES
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK
 from nbbpe.patterns.automaton import compile_automaton, split
+from nbbpe.patterns.given_regex import check_repeats
 from nbbpe.patterns.pattern import get_pattern
 from nbbpe.patterns.pattern_parser import Unsupported, parse
 
 BACKTRACKS = r"(?:a|aa)+c|."  # about fib(n) ways over n letters a
+
+
+# Repeats that `regex` writes out
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "a{100001}",
+        "a{ 100001}",
+        "a{60000}b{60000}",
+        "(?:a){100001}",
+        "(?:a{400}){300}",
+        "(?:a){0}(?:b{400}){300}",
+        "(?:a{400})(?#comment){300}",
+        "(?x)(?:a{400}) {300}",
+        "(?V1x)(?:a{400}) {300}",
+        f"a{{{'9' * 5000}}}",
+    ],
+)
+def test_a_regex_that_repeats_too_often_is_refused_before_it_is_compiled(pattern):
+    with pytest.raises(ValueError, match="repeats something more than 100,000 times"):
+        check_repeats(pattern)
+
+
+@pytest.mark.parametrize("pattern", ["a{100000}", "(?:a{400}){250}", "(?:a){100000}b{1}", "a{1}" * 100_001, "a{60000} {1}"])
+def test_a_regex_that_repeats_less_often_is_not(pattern):
+    check_repeats(pattern)
 
 
 # Boundaries
