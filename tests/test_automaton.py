@@ -320,12 +320,14 @@ def test_the_rules_of_a_pattern_mark_boundaries_that_change_nothing(regexes):
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_the_rules_of_a_named_pattern_say_all_that_its_pairs_do(name):
+def test_the_rules_of_a_named_pattern_say_all_that_its_pairs_do_and_its_triples_in_ascii(name):
     pattern = NAMED[name]
     levels = join_levels([automaton_of(each) for each in pattern.regexes], [read_off(r"[\p{Lo}\p{Lm}]")])
     pairs, triples = map(np.array, rules_of(pattern))
     assert np.array_equal(pairs, levels.certain("pairs"))
     assert (triples <= levels.certain("triples")).all()
+    of_ascii = np.ix_(*[np.unique(levels.classes()[:128])] * 3)
+    assert (levels.certain("triples") <= pairs[:, :, None] | triples)[of_ascii].all()
 
 
 # Equal automata
