@@ -499,7 +499,7 @@ def test_a_sequence_is_left_to_regex_where_one_of_its_regexes_is():
 
 # Walks that fail
 
-FAILING = [r"\s*\n|\s", r"a*b|a|[^a]", r" *x| ", r"[ab]*c|[ab]", r"a+b|a|b+c|b|."]
+FAILING = [r"\s*\n|\s", r"a*b|a|[^a]", r" *x| ", r"[ab]*c|[ab]", r"a+b|a|b+c|b|.", "xa*by*z|."]
 
 
 @pytest.mark.parametrize("pattern", FAILING)
@@ -511,6 +511,11 @@ def test_walks_that_fail_are_noted_and_change_nothing(pattern):
     strings += ["".join(source.choices("aabc x\n ", k=source.randrange(1, 60))) for _ in range(2000)]
     wanted = [end for text in strings for end in map(len, naive.split(text.encode(), compiled))]
     assert ends_by_kernel([text.encode() for text in strings], tables) == list(itertools.accumulate(wanted))
+
+
+@pytest.mark.parametrize("pattern", ["a+|b", "ab*c|[abc]", "xa*b|x|a+|b", "(?:ba)+(?!c)", "b|[ab][ab]+[ab]?(?=a)"])
+def test_walks_that_do_not_fail_over_the_same_text_again_are_not_noted(pattern):
+    assert not needs_memo(automaton_of(pattern))
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,7 @@ def needs_memo(automaton: Automaton) -> bool:
     steps = np.zeros((n, n), dtype=bool)  # from one state to another without a match that ends before
     for state in range(START, n):
         steps[state, automaton.next_state[state][~automaton.tells[state, :-1]]] = True
-    fails = can_fail(automaton)
-    steps &= fails[:, None] & fails
-    steps[:, DEAD] = False
+    steps &= can_fail(automaton)  # the next one, and so this one, too
     loops = np.flatnonzero(np.diagonal(steps)).tolist()
     np.fill_diagonal(steps, False)
     n_next = steps.sum(axis=1)  # of each state, how many follow that may be on a cycle
