@@ -251,7 +251,8 @@ def test_a_progress_callable_is_told_stages_what_is_done_and_of_how_much(file):
     told.clear()
     nbbpe.train(iter(CORPUS), 300, progress=lambda stage, done, total: told.append((stage, done, total)))
     assert told[0][0] == "count words"
-    assert told[0][2] is None
+    n_bytes = sum(len(utf8.to_bytes(document)) for document in CORPUS)
+    assert [t for t in told if t[0] == "count words"][-1] == ("count words", n_bytes, None)
 
 
 class Logger:
