@@ -32,7 +32,7 @@ def put_rules(levels: Levels, of_ascii: NDArray[np.uint8], data: NDArray[np.uint
     n_of_ascii = len(for_two)
     for_two += cover(pairs & ~_union(for_two, pairs), 2 * layout.RULES - len(for_two), pairs)
     room = layout.RULES - n_of_ascii - len(for_three)
-    for_three += cover(triples & ~_union(for_three, triples), max(room, 0), all_triples)
+    for_three += cover(triples & ~_union(for_three, triples), room, all_triples)
     while True:
         rules = _packed(for_two, for_three, levels.n_classes)
         of_kinds, kinds = np.unique(rules[:, of_ascii], axis=1, return_inverse=True)
