@@ -130,7 +130,7 @@ def _spelled_out(part: str, pattern: str) -> str:
         )
     # The letters one by one: for a property such as \p{Lt}, `regex` takes all letters that have a case.
     each = "".join(exact.findall(_letters_with_cases()))
-    letters = {*(regex.findall(f"(?i:[{each}])", _letters_with_cases()) if each else ())} - {*"iI\u0130\u0131"} | found
+    letters = {*regex.findall(f"(?i:[{each}])", _letters_with_cases())} - {*"iI\u0130\u0131"} | found
     missing = "".join(sorted(letter for letter in letters if not exact.fullmatch(letter)))
     return f"(?-i:[{'^' if is_without else ''}{missing}{inner}])"
 
