@@ -293,6 +293,19 @@ def test_a_property_that_is_negated_twice_is_not_negated_where_case_is_ignored()
     assert of_fancy_regex(r"(?i)\P{^Lt}") == of_fancy_regex(r"(?i)\p{Lt}")
 
 
+def test_what_matches_an_i_is_spelled_out_only_where_case_is_ignored():
+    assert of_fancy_regex("(?i:i(?-i:i)i)") == "(?i:(?-i:[Ii])(?-i:i)(?-i:[Ii]))"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matches"),
+    [("(?i)[^^i]", "a\u0130\u0131\U00010400\U00010428"), ("(?i)[\U00010400i]", "iI\U00010400\U00010428")],
+)
+def test_a_set_with_an_i_has_the_letters_that_it_had(pattern, matches):
+    spelled = regex.compile(of_fancy_regex(pattern))
+    assert "".join(filter(spelled.fullmatch, "a^iI\u0130\u0131\U00010400\U00010428")) == matches
+
+
 @pytest.mark.parametrize(
     ("pattern", "spelled"),
     [
