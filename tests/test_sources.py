@@ -558,6 +558,13 @@ def test_many_bad_records_give_one_warning_with_the_first_places(small, tmp_path
     assert message.endswith("; and 155 more")
 
 
+def test_of_many_skipped_records_the_first_places_alone_are_kept():
+    tally = Tally("skip")
+    for number in range(1000):
+        tally.malformed(number, "null")
+    assert tally.skipped() == (1000, [(number, "null") for number in range(5)])
+
+
 def test_no_line_is_ended_by_what_was_in_memory_after_a_window(small, tmp_path, sizes, monkeypatch):
     sizes(window=len(b'{"text": "a"}'))
     (tmp_path / "a.jsonl").write_bytes(b'{"text": "a"} x\n')
