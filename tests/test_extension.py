@@ -433,6 +433,7 @@ def test_of_several_ids_of_the_same_bytes_the_first_goes_on(again):
         ({"vocab_size": np.array([500, 500])}, TypeError, r"vocab_size must be an integer, not array\(\[500, 500\]\)"),
         ({"vocab_size": np.True_}, TypeError, r"vocab_size must be an integer, not (np\.)?True"),
         ({"vocab_size": 2**31}, ValueError, "too large"),
+        ({"vocab_size": 2_097_152}, ValueError, "can have 2,097,150 tokens"),
         ({"vocab_size": 500, "tie_break": "x"}, ValueError, "tie_break"),
         ({"vocab_size": 500, "min_frequency": 0}, ValueError, "min_frequency"),
         ({"vocab_size": 500, "workers": 0}, ValueError, "workers"),

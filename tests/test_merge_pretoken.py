@@ -19,6 +19,7 @@ from nbbpe.kernels.machine.intrinsics import LINE, NO_RANK, address_of, write_by
 from nbbpe.kernels.machine.large_pages import zeros
 from nbbpe.model.packed_vocab import PackedVocab
 from nbbpe.model.rank_vocab import merges_by_rank
+from nbbpe.model.vocab_checks import MOST_TOKENS
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")
 
@@ -395,6 +396,7 @@ def test_a_vocabulary_in_the_order_of_its_merges_keeps_few_numbers():
 
 def test_too_many_tokens_for_the_tables_are_an_error():
     n = NO_SYMBOL
+    assert n - 1 == MOST_TOKENS
     ids = np.arange(n, dtype=np.int32)
     with pytest.raises(ValueError, match="2,097,150 tokens"):
         new_merges(ids[256:], ids[256:], ids[256:], ids[256:], ids[:256])

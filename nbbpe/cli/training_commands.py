@@ -294,7 +294,7 @@ def extend(
     with as_usage():
         mixed = None if mixture is None else read_mixture(mixture)
         if vocab_size is not None:
-            check_size(start.vocab_size, vocab_size)
+            check_size(start._model, vocab_size)
     with scratch_for(target), as_paths(inputs) as paths:
         began = time.perf_counter()
         documents: list[str] | None = [] if seeds_alone else None

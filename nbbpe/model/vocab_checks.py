@@ -8,15 +8,27 @@ from operator import add
 
 import numpy as np
 
+from ..system.arguments import argument
 from ..system.excerpt import shown
+from ..system.wrong_argument import WrongArgument
 from .packed_vocab import PackedVocab
 from .special_tokens import MAX_ID
 
 Vocab = dict[int, bytes]
 Merge = tuple[bytes, bytes]
+MOST_TOKENS = 2_097_150  # besides special tokens: kernels number them with 21 bits (kernels/encoding/merge_table.py)
 
 # Bytes that are never in valid UTF-8: a vocabulary that was made for text alone may lack them.
 NEVER = frozenset({0xC0, 0xC1, *range(0xF5, 0x100)})
+
+
+def check_number(n_tokens: int, vocab_size: int) -> None:
+    """Raise WrongArgument if a vocab_size asks for more tokens, without special ones, than a tokenizer can have."""
+    if n_tokens > MOST_TOKENS:
+        raise WrongArgument(
+            f"{argument('vocab_size', vocab_size)} is too large: a tokenizer can have {MOST_TOKENS:,} tokens, not counting "
+            "special ones"
+        )
 
 
 def check_bytes(vocab: PackedVocab, optional: Collection[int] = NEVER) -> None:

@@ -14,6 +14,7 @@ from ..encoding.pretoken_ids import ids_of_each, pretoken_ids, unmerged_ids, wit
 from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID
+from ..model.vocab_checks import check_number
 from ..patterns.pattern import splits_by_regex
 from ..system.arguments import argument
 from ..system.excerpt import first_few, shown
@@ -41,18 +42,19 @@ _LONGEST_CHECKED = 200  # bytes of such a word
 _STARTS = ("start", "earlier_starts")  # what a provenance tells of them in `training`
 
 
-def check_size(n_ids: int, vocab_size: object) -> int:
-    """The number of ids to which a vocabulary of `n_ids` is extended. Raises TypeError or ValueError for an invalid one."""
+def check_size(model: Model, vocab_size: object) -> int:
+    """The number of ids to which a vocabulary is extended. Raises TypeError or ValueError for an invalid one."""
     if vocab_size is None:
         raise TypeError(f"{argument('vocab_size')} is missing: the number of all ids, the existing ones included")
     size = check_integer("vocab_size", vocab_size)
-    if size < n_ids:
+    if size < model.size:
         raise ValueError(
-            f"{argument('vocab_size', size)} is below the {n_ids:,} of the tokenizer, and extending only adds ids; "
+            f"{argument('vocab_size', size)} is below the {model.size:,} of the tokenizer, and extending only adds ids; "
             "Tokenizer.truncate and prune, in Python, make it smaller"
         )
     if size > MAX_ID + 1:
         raise ValueError(f"{argument('vocab_size', size)} is too large: ids must be from 0 to {MAX_ID:,}")
+    check_number(len(model.ordinary) + size - model.size, size)
     return size
 
 
@@ -61,7 +63,7 @@ def extend(
 ) -> Model:
     """See Tokenizer.extend."""
     are_seeds_all = bool(learning.rules.seeds) and corpus.is_nothing
-    size = MAX_ID + 1 if are_seeds_all and vocab_size is None else check_size(model.size, vocab_size)
+    size = MAX_ID + 1 if are_seeds_all and vocab_size is None else check_size(model, vocab_size)
     splits_by_regex(model.pattern, counting.split_with)
     after = None if corpus.parity is None else corpus.parity.after
     if after is not None and after > len(model.ordinary):
