@@ -258,8 +258,8 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
         add_special_tokens : whether to add what the tokenizer's file puts around a text (its post_processor: a token at the
             start, for example), as in transformers
         num_threads : the most threads to use for a long text in memory, which is cut at certain boundaries; None for as
-            many as pay off. The ids are the same for any number. One thread encodes files, and each text by a pattern that
-            is not compiled, or only in part
+            many as pay off. The ids are the same for any number. One thread encodes files, and each text that is changed
+            first, as by a normalizer, or of which `regex` splits most words (see `explain_pattern`)
         dropout : the share of merges that is skipped at random at each step, from 0 to 1 (BPE dropout, Provilkov et al.
             2020), so that a model sees a text split in different ways: 0 for none, 1 for single bytes. Special tokens stay
             whole. The text must be in memory, and one thread encodes it

@@ -90,13 +90,14 @@ def encode_file(
 
     The output gets a sidecar (`ids.bin.json` for `ids.bin`) that says which tokenizer made the ids, and for records or
     several files without a separator a file of their ends (`ids.bin.ends`), both for `nbbpe.TokenFile`. The output appears
-    under its name only when it is complete; temporary files are in a folder beside it and are always removed, except with
-    `resume`. Each worker takes about 25 megabytes of memory, the longest record (if `regex` splits all of the text, the
-    longest stretch of a plain file without a special token), and its cache of pieces: up to 150 megabytes for text in many
-    languages, and 400 for text of nothing but long new words (less with the `max_pieces` of `Tokenizer`).
+    under its name only when it is complete; temporary files are in a folder beside it and are removed (after a kill, by the
+    next run on this output), except with `resume`. Each worker takes about 25 megabytes of memory, the longest record (if
+    `regex` splits all of the text, the longest stretch of a plain file without a special token), and its cache of pieces:
+    up to 150 megabytes for text in many languages, and 400 for text of nothing but long new words (less with the
+    `max_pieces` of `Tokenizer`).
 
-    Workers are threads if all their work is compiled and `resume` is False, else processes: for JSON arrays (.json), for a
-    normalizer, and for a pattern that is not compiled, or only in part.
+    Workers are threads if most of their work is compiled and `resume` is False, else processes: for JSON arrays, for a
+    tokenizer that changes text first, as by a normalizer, and for a pattern by which `regex` splits most words.
 
     Returns the number of ids. Raises ValueError for another suffix, an unknown separator or a malformed record, with
     `resume` also for a source that cannot be read twice, or if a source, the tokenizer or an option differs from the run

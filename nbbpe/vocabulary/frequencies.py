@@ -43,7 +43,7 @@ def frequencies(
         errors
 
     The ids are those of `encode_file` without a separator: the sum is the number of ids that it would write. Memory is
-    bounded, and so is that of each worker: threads if all their work is compiled, else processes, as in `encode_file`.
+    bounded, and so is that of each worker: a thread or a process, as in `encode_file`.
 
     Raises ValueError for a vocabulary whose ids leave gaps much larger than itself, as the array has an entry for each.
 
