@@ -118,7 +118,8 @@ def train(
     rules
         A `TokenRules`, which says what a token must not be or contain.
     superwords
-        A `Superwords`, for a second stage of training in which tokens may cross whitespace. The source is read twice.
+        A `Superwords`, for a second stage of training in which tokens may cross whitespace. The source is read twice, so it
+        cannot be counts, an iterator, Arrow data or a pipe.
     start
         A tokenizer to continue from, see `Tokenizer.extend`: its tokens keep their ids, new ones get the ids after the
         highest. Its pattern and its special tokens are used. If its training was interrupted (`on_interrupt`), the result

@@ -24,7 +24,7 @@ _FLAGS = re.compile(r"\(\?([is]+)\)")
 
 @dataclass(frozen=True, kw_only=True)
 class Superwords:
-    """A second stage of training, in which tokens may cross whitespace.
+    """A second stage of training, in which tokens may cross whitespace, for a pattern of one regex.
 
     Parameters
     ----------
