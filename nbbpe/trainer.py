@@ -75,8 +75,8 @@ def train(
         with .gz, .bz2, .xz, .lzma or .zst after the name (.zst needs zstandard).
 
         A path may be a pattern ("data/*.jsonl.gz", "data/**/*.txt"), or a URL ("https://...", "s3://bucket/*.parquet") that
-        fsspec can read. `pip install "nbbpe[data]"` adds pyarrow, zstandard and fsspec. All files are read as streams; one
-        worker reads a remote file, an Arrow stream, or a file that is compressed in one frame.
+        fsspec can read. `pip install "nbbpe[data]"` adds pyarrow, zstandard and fsspec; s3:// also needs s3fs. All files
+        are read as streams; one worker reads a remote file, an Arrow stream, or a file that is compressed in one frame.
     vocab_size
         Number of all tokens: 256 bytes, merges, special tokens.
     special_tokens
