@@ -347,8 +347,8 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
         """The ids of a text as a new 1-D array.
 
         text, allowed_special, disallowed_special, num_threads, dropout, seed : as in `encode`, and so are the errors
-        dtype : of the array, such as "int64" for torch; None for the tokenizer's own. Raises ValueError if it cannot hold
-            all ids
+        dtype : of the array, an integer type such as "int64" for torch; None for the tokenizer's own. Raises ValueError if
+            it cannot hold all ids
 
         >>> tok.encode_array("the cat")
         array([258, 261], dtype=uint16)
