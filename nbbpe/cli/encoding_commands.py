@@ -212,7 +212,7 @@ def count(
     on_error: str,
     as_json: bool,
 ) -> None:
-    """Count the tokens of the texts INPUTS, or of stdin."""
+    """Count the tokens of the texts INPUTS, which are given as for `nbbpe train`, or of stdin."""
     inputs = inputs or [STDIN]
     counter = read_with_pattern(tokenizer, patterns)
     with as_paths(inputs) as paths:

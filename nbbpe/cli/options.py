@@ -113,7 +113,7 @@ special_option = click.option(
     default=None,
     callback=lambda context, parameter, value: {True: ALL, False: NONE}.get(value),
     help="Whether special tokens in the text become their ids, or are plain text.  [default: they do in plain text, but "
-    "not in records (.jsonl, .parquet, .arrow)]",
+    "not in records (.jsonl, .json, .parquet, .arrow)]",
 )
 pattern_option = click.option(
     "--pattern",
