@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .model.special_tokens import check_special_tokens
-from .model.vocab_checks import check_number
+from .model.vocab_checks import check_n_tokens
 from .patterns.pattern import PatternLike, get_pattern, splits_by_regex
 from .system.arguments import argument
 from .system.integers import check_integer
@@ -257,5 +257,5 @@ def _check_vocab_size(vocab_size: int, n_special: int) -> int:
             f"{argument('vocab_size', vocab_size)} is too small: 256 bytes and {n_special} special tokens "
             f"need {256 + n_special}"
         )
-    check_number(n_tokens, vocab_size)
+    check_n_tokens(n_tokens, vocab_size)
     return n_tokens

@@ -22,7 +22,7 @@ MOST_TOKENS = 2_097_150  # besides special tokens: kernels number them with 21 b
 NEVER = frozenset({0xC0, 0xC1, *range(0xF5, 0x100)})
 
 
-def check_number(n_tokens: int, vocab_size: int) -> None:
+def check_n_tokens(n_tokens: int, vocab_size: int) -> None:
     """Raise WrongArgument if a vocab_size asks for more tokens, without special ones, than a tokenizer can have."""
     if n_tokens > MOST_TOKENS:
         raise WrongArgument(

@@ -14,7 +14,7 @@ from ..encoding.pretoken_ids import ids_of_each, pretoken_ids, unmerged_ids, wit
 from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID
-from ..model.vocab_checks import check_number
+from ..model.vocab_checks import check_n_tokens
 from ..patterns.pattern import splits_by_regex
 from ..system.arguments import argument
 from ..system.excerpt import first_few, shown
@@ -54,7 +54,7 @@ def check_size(model: Model, vocab_size: object) -> int:
         )
     if size > MAX_ID + 1:
         raise ValueError(f"{argument('vocab_size', size)} is too large: ids must be from 0 to {MAX_ID:,}")
-    check_number(len(model.ordinary) + size - model.size, size)
+    check_n_tokens(len(model.ordinary) + size - model.size, size)
     return size
 
 
