@@ -352,6 +352,7 @@ def test_records_and_several_inputs(run, tmp_path, small):
     assert np.fromfile(tmp_path / "ids.bin", dtype="<u2").tolist() == in_front
     assert_one_line_error(run("encode", source, *options, "--separator-first"), 2, "--separator-first needs --separator")
     assert_one_line_error(run("encode", source, *options, "--separator", "<none>"), 2, "<none>")
+    assert_one_line_error(run("encode", source, *options, "--separator", "=="), 2, "separator '==' is not a special token")
     n_bytes = sum(map(len, documents))
     done = run("count", source, *options, "--json")
     assert json.loads(done.out) == [{"input": source, "n_tokens": len(wanted) - 4, "n_bytes": n_bytes}]

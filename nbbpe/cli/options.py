@@ -78,7 +78,8 @@ class Command(click.Command):
         """Raise UsageError for `-o=name`, of which click would make the name `=name`."""
         for option in self.params:
             value = ctx.params.get(option.name or "")
-            if isinstance(option, click.Option) and isinstance(value, str) and value.startswith("="):
+            has_short = isinstance(option, click.Option) and not option.opts[0].startswith("--")
+            if has_short and isinstance(value, str) and value.startswith("="):
                 short, long = option.opts[0], option.opts[-1]
                 raise click.UsageError(
                     f"{short} {value!r} begins with `=`: write {short} {value[1:]} or {long}={value[1:]}"
