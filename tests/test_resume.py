@@ -531,6 +531,8 @@ def test_a_manifest_that_cannot_be_read_is_refused_by_name(small, sources, tmp_p
         path.write_bytes(data)
         with pytest.raises(ValueError, match=r"manifest\.jsonl.*delete '.*ids\.bin\.resume' to encode from the beginning"):
             encode(small, sources["txt"], tmp_path / "out")
+    path.write_bytes(whole.replace(b'"on_error": "skip"', b'"on_error": {"a": 1}'))
+    refused("on_error is 'skip', and was {'a': 1} when the run began", small, sources["txt"], tmp_path / "out")
     path.write_bytes(json.dumps({**about, "parts": [[0, 0, 5]]}).encode() + b"\n")
     with pytest.raises(ValueError, match="cut into other parts than when the run began; delete"):
         encode(small, sources["txt"], tmp_path / "out")

@@ -182,7 +182,9 @@ def _given(value: Any) -> str:
     """The value of an option in words that are the same for the command."""
     if isinstance(value, list):
         return first_few(value) or "none"
-    return {None: "not given", False: "not given", True: "given"}.get(value) or shown(value)
+    if value is None or value is False:
+        return "not given"
+    return "given" if value is True else shown(value)
 
 
 def _finished(line: bytes, n_parts: int, moved: dict[str, str]) -> tuple[int, Finished] | None:
