@@ -94,8 +94,9 @@ def name_before(path: Path) -> Iterator[str]:
 
 def put_together(files: Sequence[tuple[str, Path]]) -> None:
     """`put` each of several finished files in turn. Ctrl-C is answered when all have their names."""
-    for whole, _ in files:
-        sync(whole)  # which may take long
+    for whole, path in files:
+        with name_in_errors(path):
+            sync(whole)  # which may take long
     with handlers_later():
         for whole, path in files:
             put(whole, path)

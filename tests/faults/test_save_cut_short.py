@@ -17,6 +17,7 @@ from effort import mostly_slow
 from vocabularies import BYTES, rank_lines, ranks_of
 
 import nbbpe
+from nbbpe.system import atomic_files
 from nbbpe.system.atomic_files import put
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="ends forked processes")
@@ -268,3 +269,16 @@ def test_a_disk_that_knows_no_fsync_is_no_error_and_one_that_fails_is(tmp_path, 
             put(str(tmp_path / "new"), tmp_path / "old")
             assert (tmp_path / "old").read_text() == "new"
         (tmp_path / "old").write_text("old")
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_of_two_files_the_one_that_a_disk_has_no_room_for_is_named(tmp_path, monkeypatch, number):
+    def sync(path: str) -> None:
+        if os.path.basename(path) == names[number]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    names = "v.json", "m.txt"
+    monkeypatch.setattr(atomic_files, "sync", sync)
+    with pytest.raises(OSError, match=f"/{names[number]}'$"):
+        nbbpe.Tokenizer(BYTES, []).save_gpt2(*(tmp_path / name for name in names))
+    assert not os.listdir(tmp_path)
