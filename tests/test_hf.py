@@ -1269,18 +1269,20 @@ def test_a_file_that_cannot_be_written_again_is_still_there(folders, tmp_path, m
         copied(path, *arguments)
 
     ours, _ = both(folders["around"])
+    ours.chat_template = {"default": TEMPLATE}
     ours.save_pretrained(tmp_path / "saved")
     before = {path.name: path.read_bytes() for path in (tmp_path / "saved").iterdir()}
     monkeypatch.setattr(shutil, "copyfile", no_space)
+    ours.chat_template = {"default": "another", "other": "x"}
     with pytest.raises(OSError, match=f"saved/{name}"):
         ours.save_pretrained(tmp_path / "saved")
-    assert (tmp_path / "saved" / name).read_bytes() == before[name]
+    assert {path.name: path.read_bytes() for path in (tmp_path / "saved").iterdir()} == before
     with pytest.raises(OSError, match=f"new/{name}"):
         ours.save_pretrained(tmp_path / "new")
-    assert {path.name for path in (tmp_path / "saved").iterdir()} == {*before}
+    assert os.listdir(tmp_path) == ["saved"]
 
 
-def test_after_ctrl_c_each_file_is_the_old_one_or_the_new_one(folders, tmp_path):
+def test_after_ctrl_c_all_files_are_the_old_ones_or_the_new_ones(folders, tmp_path):
     ours, _ = both(folders["plain"])
     ours.save_pretrained(tmp_path / "old")
     other = copy.deepcopy(ours)
@@ -1292,10 +1294,14 @@ def test_after_ctrl_c_each_file_is_the_old_one_or_the_new_one(folders, tmp_path)
     for end in interrupted(lambda: other.save_pretrained(tmp_path / "saved"), ["tokenizer.py", "atomic_files.py"]):
         assert isinstance(end.error, KeyboardInterrupt)
         where, end = end.where, None  # its traceback keeps what it went through
+        of_files = set()
         for path in (tmp_path / "saved").iterdir():
             found = [(tmp_path / each / path.name).read_bytes() == path.read_bytes() for each in ("old", "new")]
             assert any(found), (path, where)
-            states.add(tuple(found))
+            of_files.add(tuple(found))
+        of_files.discard((True, True))  # transformers 4 also writes one that is the same
+        assert len(of_files) == 1, where
+        states |= of_files
     assert states == {(True, False), (False, True)}
     assert NbbpeTokenizerFast.from_pretrained(str(tmp_path / "saved"))("<new>")["input_ids"] == [len(ours)]
 

@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from ..formats.folder import ABOUT
 from ..formats.transformers_names import JSON
 from ..kernels.compiler.collector import paused_for
 from ..loading import load
-from ..system.atomic_files import made_folder, whole_file, write_text
+from ..system.atomic_files import made_folder, name_before, put_together, write_text
 from ..system.paths import Path, checked_name
 from ..system.scratch import scratch_folder
 from ..text.utf8 import has_surrogates
@@ -125,11 +126,15 @@ class _Saving(NamedTuple):
     def publish(self, new: str, names: tuple[str, ...]) -> tuple[str, ...]:
         """Copy all files of the folder `new`, at last the first of `names`, the config. Returns what `names` are there."""
         files = {os.path.join(folder, name) for folder, _, found in os.walk(new) for name in found}
-        for file in [*sorted(files.difference(names[:1])), names[0]]:
-            path = self._published(new, file)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with whole_file(path) as unfinished:
-                shutil.copyfile(file, unfinished)
+        with ExitStack() as stack:
+            finished = []
+            for file in [*sorted(files.difference(names[:1])), names[0]]:
+                path = self._published(new, file)
+                stack.enter_context(made_folder(os.path.dirname(path)))
+                whole = stack.enter_context(name_before(path))
+                shutil.copyfile(file, whole)
+                finished.append((whole, path))
+            put_together(finished)
         return tuple(self._published(new, name) for name in names)
 
     def _published(self, new: str, file: str) -> str:
@@ -230,7 +235,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         keep_class : whether the folder names this class, so that AutoTokenizer gives it where nbbpe.hf was imported. By
             default it names PreTrainedTokenizerFast, as transformers 4 refuses a class that it does not know
 
-        Each file gets its name when all of them are complete.
+        The files get their names when all of them are complete; Ctrl-C leaves the old ones or the new ones.
         """
         saved = copy.copy(self)
         folder = checked_name(save_directory)
