@@ -1175,11 +1175,11 @@ def test_ctrl_c_while_signals_get_their_usual_answers_again_leaves_none_behind()
     for number in signal.SIGINT, signal.SIGTERM:
         usual = signal.signal(number, signal.default_int_handler)
         try:
-            hook = sys.unraisablehook
-            for end in interrupted(work, ["signals.py", "contextlib.py"], number=number):
+            hook, answers = sys.unraisablehook, list(map(signal.getsignal, signal.valid_signals()))
+            for end in interrupted(work, ["signals.py", "signal.py", "contextlib.py"], number=number):
                 assert isinstance(end.error, KeyboardInterrupt), end
                 where, end = end.where, None  # its traceback keeps what it went through
-                assert signal.getsignal(number) is signal.default_int_handler, where
+                assert list(map(signal.getsignal, signal.valid_signals())) == answers, where
                 assert sys.unraisablehook is hook, where
         finally:
             signal.signal(number, usual)

@@ -106,6 +106,6 @@ def ending_signals() -> Iterator[None]:
     finally:
         try:
             restore()
-        except Ended:  # a signal that came meanwhile
+        except KeyboardInterrupt:  # a signal came meanwhile: an `Ended`, unless Ctrl-C has its usual answer already
             restore()
             raise
