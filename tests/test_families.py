@@ -283,6 +283,19 @@ def test_a_short_text_in_normal_form_is_not_prepared(trained, monkeypatch):
     assert ours._encoder.encode_short("the  cat", ours._specials, list) is not None
 
 
+def test_short_texts_are_not_encoded_for_nothing_before_one_that_is_prepared(trained, monkeypatch):
+    def encode_short(text: str, *arguments: Any) -> Any:
+        tried.append(text)
+        return real(text, *arguments)
+
+    ours = nbbpe.load(theirs_with(trained, normalizer=norm.NFC()))
+    batch = ["the", "th\u00e9", "cat"]
+    wanted, real, tried = [ours.encode(text) for text in batch], ours._encoder.encode_short, []
+    monkeypatch.setattr(ours._encoder, "encode_short", encode_short)
+    assert ours.encode_batch(batch) == wanted
+    assert tried == batch[:2]
+
+
 def test_runs_of_spaces_are_text(trained):
     theirs = theirs_with(trained, **FAMILIES["GPT-NeoX, Pythia, MPT"])
     ours = nbbpe.load(theirs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,8 +53,9 @@ def encode_batch_flat(
     n_bytes = int(rows.sizes.sum())
     n_threads = threads_for(n_bytes, most)
     if n_threads == 1 and len(rows.texts) <= _FEW and rows.sizes.max(initial=0) <= SHORT:
-        found = [encoder.encode_short(text, chosen.recognised, np.ndarray) for text in rows.texts]
-        if not any(ids is None for ids in found):
+        short = (encoder.encode_short(text, chosen.recognised, np.ndarray) for text in rows.texts)
+        found = list(takewhile(lambda ids: ids is not None, short))  # as after one None, the others would be for nothing
+        if len(found) == len(rows.texts):
             starts = np.cumsum([0, *map(len, found)], dtype=np.int64)
             return np.concatenate([np.empty(0, dtype=encoder.dtype), *found]), starts
     parts: list[MemoryPart] = []
