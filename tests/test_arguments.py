@@ -12,7 +12,7 @@ from conftest import ROOT
 
 from nbbpe.cli.commands import nbbpe
 from nbbpe.cli.options import _ARGUMENTS, options_of
-from nbbpe.system.arguments import argument, called_options
+from nbbpe.system.arguments import argument, naming_options
 
 SOURCES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "nbbpe").rglob("*.py"))}
 GROUP = click.Context(nbbpe)
@@ -82,7 +82,7 @@ def test_an_argument_in_a_message():
     assert argument("resume", True) == "resume=True"
     assert argument("pattern", ...) == "pattern=..."
     (encode,) = (command for command in COMMANDS if command.name == "encode")
-    with called_options(options_of(encode)):
+    with naming_options(options_of(encode)):
         assert argument("field") == "--field"
         assert argument("field", "a b") == "--field 'a b'"
         assert argument("on_error", "skip") == "--on-error skip"

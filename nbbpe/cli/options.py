@@ -17,7 +17,7 @@ from click.core import ParameterSource
 
 from ..encoding.special_choice import ALL, NONE
 from ..patterns.pattern import SPLIT_WITH, Pattern, get_pattern
-from ..system.arguments import called_options
+from ..system.arguments import naming_options
 from ..system.atomic_files import name_in_errors
 from ..system.paths import Path
 from ..tokenizer import Tokenizer
@@ -58,7 +58,7 @@ class Command(click.Command):
         self.params.append(debug)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with called_options(options_of(self)):
+        with naming_options(options_of(self)):
             return super().invoke(ctx)
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:

@@ -31,22 +31,22 @@ def _for_a_shell(value: object) -> str:
 
 
 def options_in_messages() -> Options | None:
-    """What messages call arguments now, see `call_options`: for a worker process, which does not have it by itself."""
+    """By what options messages call arguments now: for a worker process, which does not have it by itself."""
     return _options
 
 
-def call_options(options: Options | None) -> None:
-    """Have messages of this process call arguments by these options; None for their names in Python."""
+def name_options(options: Options | None) -> None:
+    """Have messages of this process name options in place of arguments; None for the names in Python."""
     global _options
     _options = options
 
 
 @contextmanager
-def called_options(options: Options) -> Iterator[None]:
-    """A context in which messages call arguments by the options of a command."""
+def naming_options(options: Options) -> Iterator[None]:
+    """A context in which messages name the options of a command in place of arguments."""
     before = _options
-    call_options(options)
+    name_options(options)
     try:
         yield
     finally:
-        call_options(before)
+        name_options(before)

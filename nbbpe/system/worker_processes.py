@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from .arguments import Options, call_options, options_in_messages
+from .arguments import Options, name_options, options_in_messages
 from .job import ENDED, SEND_SECONDS, Job, Results, SharedJob, out_of_memory, run_here
 from .lazy import imported_on_use
 from .signals_later import handlers_later, signals_later, unblock_signals
@@ -232,11 +232,11 @@ def _work(
     """What a worker process runs. It ends with `hand_over`, or with `finish`.
 
     parent  : the process id of its parent
-    options : what its messages call arguments
+    options : those that its messages name in place of arguments
 
     Every message is (kind, number of the task or None, list of results); ENDED is the last result of a task, and of all.
     """
-    call_options(options)
+    name_options(options)
     # Ctrl-C reaches all processes of a terminal; only the parent handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Whatever the parent does on SIGTERM, a worker has nothing to clean up.
