@@ -24,7 +24,7 @@ from .special_choice import pack_special_tokens
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
-_MOST_KEPT = 100  # choices of special tokens, see `_turns`
+_MOST_KEPT = 100  # choices of special tokens, see `_turns_of`
 
 
 class _Turns(NamedTuple):

@@ -51,7 +51,7 @@ _USUAL = "token_type_ids", "attention_mask"
 _IDS_ALONE = {_OPTIONAL[name]: False for name in _USUAL}
 # How many ids are decoded by tokenizers, in 0.2 s, before a tokenizer of nbbpe is made for decoding alone, in as much time.
 _MANY_IDS = 1 << 20
-_FEW_IDS = 4  # are decoded by tokenizers: to see whether a token was added takes a microsecond
+_FEW_IDS = 4  # fewer are decoded by tokenizers: to see whether a token was added takes a microsecond
 _NO_IDS = TypeError, OverflowError, ValueError  # where something is no id, or, to nbbpe, has no token
 # Without it, transformers 5 cleans up no text of BPE.
 _CLEANS_BPE = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
@@ -324,7 +324,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         ids = [token_ids] if type(token_ids) is int else token_ids
         if type(ids) is list and ids:
             if type(ids[0]) is not list:
-                decode = self._decode_plain(len(ids), skip_special_tokens, clean_up_tokenization_spaces)
+                decode = self._plain_decoder(len(ids), skip_special_tokens, clean_up_tokenization_spaces)
                 try:
                     if decode is not None:
                         return decode(ids)
@@ -358,15 +358,15 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     def _decode_rows(self, rows: list[Any], skips_special: bool, cleans: bool | None) -> list[str] | None:
         """The text of each row of ids; None if their class must decide."""
         if set(map(type, rows)) == {list}:
-            decode = self._decode_plain(sum(map(len, rows)), skips_special, cleans)
+            decode = self._plain_decoder(sum(map(len, rows)), skips_special, cleans)
             try:
                 return None if decode is None else list(map(decode, rows))
             except _NO_IDS:
                 pass
         return None
 
-    def _decode_plain(self, n_ids: int, skips_special: bool, cleans: bool | None) -> Callable[[list[Any]], str] | None:
-        """What decodes rows of so many ids, all together, and may raise one of _NO_IDS; None if their class must decide."""
+    def _plain_decoder(self, n_ids: int, skips_special: bool, cleans: bool | None) -> Callable[[list[Any]], str] | None:
+        """What decodes a row, of rows with so many ids; it may raise one of _NO_IDS. None if their class must decide."""
         backend = self._tokenizer
         if self.clean_up_tokenization_spaces if cleans is None else cleans:
             if type(backend.model) is not BPE or getattr(self, _CLEANS_BPE, True):
