@@ -82,8 +82,8 @@ def scratch_for(path: Path, copy: str = "") -> Iterator[tuple[str, str]]:
 def write(path: Path, model: Model) -> None:
     """Write a model to a folder, which is made if it is missing. Files of an older one are replaced when all are complete.
 
-    Whenever this is cut short, `read_model` gives the old model or the new one, or says that it was; not so
-    after Ctrl-C, which is answered when all files are there.
+    Whenever this is cut short, `read_model` gives the old model or the new one, or says that it was. Ctrl-C is
+    answered when all files are there.
 
     Raises what `scratch_for` does.
     """
