@@ -832,7 +832,7 @@ def test_help_names_all_commands(run):
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--pattern", "gtp2"], ["gtp2", "gpt2"]),
         (["train", "text.txt", "--vocab-size", "300", "-o=x"], ["-o '=x' begins with `=`: write -o x or --output=x"]),
         (["encode", "text.txt", "-t=tok"], ["-t '=tok' begins with `=`: write -t tok or --tokenizer=tok"]),
-        (["inspect", "--pattern", "none", "--pattern", "gpt2"], ["--pattern none, which does not split, is for itself"]),
+        (["inspect", "--pattern", "none", "--pattern", "gpt2"], ["--pattern none, which does not split, goes with no"]),
         (["train", "-", "-", "--vocab-size", "300", "-o", "x"], ["once"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--special", ""], ["empty"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--special", "a", "--special", "a"], ["'a'", "twice"]),

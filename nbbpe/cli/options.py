@@ -214,7 +214,7 @@ source_options = several(
 def pattern_of(said: Sequence[str]) -> Pattern:
     """The split pattern that the options give; several split in turn."""
     if "none" in said and len(said) > 1:
-        raise click.UsageError("--pattern none, which does not split, is for itself: leave it or the others out")
+        raise click.UsageError("--pattern none, which does not split, goes with no other: leave it or the others out")
     return get_pattern(None if list(said) == ["none"] else said)
 
 
