@@ -29,6 +29,7 @@ from texts import HARD
 import nbbpe
 from nbbpe.formats.dialects import translated
 from nbbpe.patterns.pattern import NAMED
+from nbbpe.system import scratch
 from nbbpe.text.normalization import FORMS
 
 transformers = pytest.importorskip("transformers", reason="needs transformers")
@@ -1234,6 +1235,8 @@ def test_a_folder_is_saved_where_a_symlink_leads_and_not_in_a_file(folders, tmp_
     os.symlink("missing", tmp_path / "link")
     ours.save_pretrained(tmp_path / "link")
     assert nbbpe.load(tmp_path / "missing").encode("the cat") == ours.nbbpe.encode("the cat")
+    ours.save_pretrained(tmp_path / scratch._OWNER)
+    assert set(os.listdir(tmp_path / scratch._OWNER)) == set(os.listdir(tmp_path / "missing"))
     (tmp_path / "file").write_text("")
     with pytest.raises(NotADirectoryError, match="is not a folder; give one"):  # transformers logs it, and saves nothing
         ours.save_pretrained(tmp_path / "file")

@@ -242,7 +242,8 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         saved._saving = _Saving(folder, keep_class)
         # In transformers, a dangling symlink is a file that exists.
         with made_folder(folder), scratch_folder(os.path.join(folder, JSON)) as scratch:
-            new = os.path.join(scratch, os.path.basename(os.path.abspath(folder)))  # names the repository on the hub, too
+            # Its name, which names the repository on the hub, too, may be that of any file in `scratch`.
+            new = os.path.join(scratch, "new", os.path.basename(os.path.abspath(folder)))
             return super(NbbpeTokenizerFast, saved).save_pretrained(new, *args, **options)
 
     def _save_pretrained(self, save_directory: str, file_names: tuple[str, ...], *args: Any, **options: Any) -> Any:
