@@ -147,5 +147,4 @@ class TokenizerDecoding:
     def _decoding(self, skip_special_tokens: bool) -> Decoder:
         if skip_special_tokens is False:  # as in most calls
             return self._decoder
-        check_bool("skip_special_tokens", skip_special_tokens)
-        return self._decoder_of_text
+        return self._decoder_of_text if check_bool("skip_special_tokens", skip_special_tokens) else self._decoder

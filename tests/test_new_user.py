@@ -75,6 +75,20 @@ def test_all_arguments_of_a_tokenizer_that_are_true_or_false_are_known_here():
     assert {each.name for of_one in of_all for each in of_one if isinstance(each.default, bool)} <= NO.keys()
 
 
+def test_true_and_false_of_numpy_are_those_of_python(small, tmp_path):
+    end = small.special_tokens["<|endoftext|>"]
+    assert small.decode([97, end], skip_special_tokens=np.False_) == "a<|endoftext|>"
+    assert small.decode([97, end], skip_special_tokens=np.True_) == "a"
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n{"text": "b"}\n')
+    options = {"separator": "<|endoftext|>", "separator_first": np.True_, "resume": np.True_}
+    small.encode_file(tmp_path / "a.jsonl", tmp_path / "a.bin", **options)
+    data = nbbpe.TokenFile(tmp_path / "a.bin", separator_first=np.True_)
+    assert data.separator_first is True
+    assert data.ids.tolist() == [end, 97, end, 98]
+    assert sum(len(x) for x, _ in data.epoch(1, 2, drop_last=np.False_)) == 3
+    assert nbbpe.TokenRules(one_script=np.True_).record() == {"one_script": True}
+
+
 # Paths and documents are told apart by the caller
 
 

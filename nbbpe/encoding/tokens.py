@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, SupportsIndex, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..system.choices import check_bool
+from ..system.choices import check_bool_or_none
 from ..system.excerpt import first_few, shown
 from ..system.lazy import imported_on_use, lazy
 from ..text.utf8 import to_text, widths_of
@@ -176,7 +176,7 @@ def show(tokens: Iterable[bytes], file: TextIO | None = None, color: bool | None
     file  : None for standard output
     color : None for colours where the file is a terminal, and the environment has no NO_COLOR
     """
-    check_bool("color", color, or_none=True)
+    color = check_bool_or_none("color", color)
     file = sys.stdout if file is None else file
     if file is None:  # a process without standard output, where print writes nothing either
         return

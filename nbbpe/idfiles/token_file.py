@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..system.arguments import argument
-from ..system.choices import check_bool
+from ..system.choices import check_bool, check_bool_or_none
 from ..system.excerpt import shown
 from ..system.integers import check_integer
 from ..system.paths import Path, absolute
@@ -85,7 +85,7 @@ class TokenFile:
             raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load) or None, not {shown(tokenizer)}")
         check_bool("check", check)
         check_bool("verify", verify)
-        check_bool("separator_first", separator_first, or_none=True)
+        separator_first = check_bool_or_none("separator_first", separator_first)
         self.path = absolute(path)
         self._given_dtype = None if dtype is None else id_dtype(dtype)
         about = self._open()

@@ -115,7 +115,7 @@ def encode_file(
     if suffix not in (".bin", ".npy"):
         raise ValueError(f"output_path must be a name that ends in .bin (raw ids) or .npy, not {output_path!r}")
     output_path = absolute(output_path)  # documents may come from code that changes the working folder
-    check_bool("resume", resume)
+    resume, separator_first = check_bool("resume", resume), check_bool("separator_first", separator_first)
     n_workers = check_workers(workers)
     if check_executor(executor) is not None:
         n_workers = _EXECUTORS_WORKERS

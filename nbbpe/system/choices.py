@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from .excerpt import shown
+from .lazy import imported_on_use
+
+np: Any = imported_on_use("numpy")
 
 
 def check_one_of(argument: str, value: object, names: Sequence[str]) -> None:
@@ -14,7 +18,19 @@ def check_one_of(argument: str, value: object, names: Sequence[str]) -> None:
         raise ValueError(f"{argument} must be one of {', '.join(map(repr, names))}, not {shown(value)}")
 
 
-def check_bool(argument: str, value: object, or_none: bool = False) -> None:
-    """Raise TypeError unless the value of an argument is True or False, or with `or_none` None: "no" counts as true."""
-    if not (isinstance(value, bool) or (or_none and value is None)):
-        raise TypeError(f"{argument} must be {'True, False or None' if or_none else 'True or False'}, not {shown(value)}")
+def check_bool(argument: str, value: object) -> bool:
+    """The value of an argument: True or False, perhaps NumPy's. Raises TypeError for any other, as "no" counts as true."""
+    if not _is_bool(value):
+        raise TypeError(f"{argument} must be True or False, not {shown(value)}")
+    return bool(value)
+
+
+def check_bool_or_none(argument: str, value: object) -> bool | None:
+    """As `check_bool`, for an argument that may be None."""
+    if not (value is None or _is_bool(value)):
+        raise TypeError(f"{argument} must be True, False or None, not {shown(value)}")
+    return None if value is None else bool(value)
+
+
+def _is_bool(value: object) -> bool:
+    return value is True or value is False or isinstance(value, np.bool_)  # mostly without NumPy

@@ -74,7 +74,7 @@ class TokenRules:
 
     def __post_init__(self) -> None:
         for name in "whole_characters", "one_script", "no_space_duplicates":
-            check_bool(name, getattr(self, name))
+            object.__setattr__(self, name, check_bool(name, getattr(self, name)))
         for name in "max_letters", "max_numbers", "max_words":
             object.__setattr__(self, name, check_limit(name, getattr(self, name)))
         forbidden = self.forbidden
