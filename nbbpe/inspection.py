@@ -170,6 +170,7 @@ def encoded(
     [[258, 261, 258]]
     """
     _check_tokenizer("tokenizer", tokenizer)
+    separator_first = check_bool("separator_first", separator_first)
     check_bool("warn", warn)
     separator_id = find_separator(tokenizer.special_tokens, separator, separator_first)
     allowed = tokenizer._allowed_tokens(allowed_special)

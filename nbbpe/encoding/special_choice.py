@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..model.special_tokens import pack
 from ..system.arguments import argument
-from ..system.choices import check_bool
 from ..system.excerpt import shown
 from ..system.user_warnings import warn_user
 from ..system.wrong_argument import WrongArgument
@@ -120,7 +119,6 @@ def find_separator(special_tokens: Mapping[str, int], separator: str | None, fir
 
     Raises TypeError or ValueError for anything that is not a special token, and for `first` without a separator.
     """
-    check_bool("separator_first", first)
     if separator is None:
         if first:
             raise WrongArgument(
