@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .encoding import threads
-from .encoding.batches import FlatBatch, encode_batch_flat, encode_segments, lists_of
+from .encoding.batches import FlatBatch, encode_batch_flat, encode_segments
 from .encoding.encoder import SHORT, Encoder
+from .encoding.id_lists import list_of, lists_of
 from .encoding.id_types import check_dtype
 from .encoding.new_encoder import new_encoder
 from .encoding.padding import Padded, Side, as_rows, check_padding, find_pad
@@ -287,7 +288,7 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
             ids: list[int] | None = self._encoder.encode_short(text, self._specials, list)
             if ids is not None:
                 return self._templates.around(ids) if add_special_tokens else ids
-        ids = self._encode_any(text, allowed_special, disallowed_special, num_threads, dropout, seed).tolist()
+        ids = list_of(self._encode_any(text, allowed_special, disallowed_special, num_threads, dropout, seed))
         return self._templates.around(ids) if add_special_tokens else ids
 
     def encode_pair(
@@ -399,7 +400,7 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
         False
         """
         ids: list[int] | None = None if num_threads is not None else self._encoder.encode_short(text, None, list)
-        return self._encode_any(text, (), NONE, num_threads).tolist() if ids is None else ids
+        return list_of(self._encode_any(text, (), NONE, num_threads)) if ids is None else ids
 
     def encode_batch(
         self,
@@ -539,7 +540,7 @@ class Tokenizer(TokenizerDecoding, TokenizerFiles, TokenizerVocabulary, Tiktoken
         [258, 261]
         """
         for ids in self.encode_stream(texts, allowed_special=allowed_special):
-            yield from ids.tolist()
+            yield from list_of(ids)
 
     def encode_stream(self, texts: Iterable[Text], *, allowed_special: Choice = ALL) -> Iterator[NDArray[Any]]:
         """Like `encode_iterable`, but yields new arrays, with the ids of as much text as is complete.

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compiler.collector import paused_for
 from ..system.excerpt import shown
 from ..text.text_rows import RowsReader, cut_rows, rows_of
 from ..text.utf8 import Text, check_items
@@ -69,13 +68,6 @@ def encode_batch_flat(
         of_rows = partial(RowsReader, rows, first, last, separator=NO_ID)
         parts.append(MemoryPart(int(rows.sizes[first:last].sum()) + last - first, of_rows))
     return encode_parts(encoder, parts, specials, n_threads)
-
-
-def lists_of(ids: NDArray[Any], starts: NDArray[np.int64]) -> list[list[int]]:
-    """The ids of each text, as lists; `ids` and `starts` are those of `encode_batch_flat`."""
-    with paused_for(len(starts)):
-        whole = ids.tolist()
-        return [whole[start:end] for start, end in pairwise(starts.tolist())]
 
 
 def encode_segments(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..encoding.id_lists import list_of
 from ..system.lazy import lazy
 from .applied import Applied
 from .rows import Batch, Cut, Frame, RowPadding, Rows
@@ -118,7 +119,7 @@ def _rows(values: list[int] | NDArray[Any], cut: Cut) -> Rows:
     """Stretches of one value for each id of a batch."""
     if isinstance(values, list):
         return [values[start:end] for start, end in cut.places]
-    return [values[start:end].tolist() for start, end in cut.places]
+    return [list_of(values[start:end]) for start, end in cut.places]
 
 
 # Of each column but that of the ids.
