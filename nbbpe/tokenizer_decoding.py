@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from .encoding import threads
 from .encoding.batches import Ids, rows_of_batch
-from .encoding.decoder import Decoder, check_errors
+from .encoding.decoder import Decoder, as_array, check_errors
 from .encoding.stream_decoder import StreamDecoder
-from .encoding.tokens import Tokens
+from .encoding.tokens import in_characters
 from .model.model import Model
 from .system.choices import check_bool
 from .system.excerpt import shown
@@ -119,9 +119,10 @@ class TokenizerDecoding:
         if isinstance(ids, Iterator):
             ids = list(ids)  # to look at them again
         text = self.decode(ids, errors="strict")
-        ids = list(map(int, ids))
-        tokens = Tokens(text, np.array(ids), [self._model.vocab[token_id] for token_id in ids])
-        return text, tokens.char_offsets[:, 0].tolist()
+        lengths = self._model.packed.lengths_of(as_array(ids).astype(np.int64))
+        ends = np.cumsum(lengths)
+        starts, _ = in_characters(text, ends - lengths, ends)
+        return text, starts.tolist()
 
     def stream_decoder(self, errors: str = "replace", *, skip_special_tokens: bool = False) -> StreamDecoder:
         """A decoder for ids that arrive one by one, which gives complete characters only (see StreamDecoder).

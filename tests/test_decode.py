@@ -214,21 +214,34 @@ def test_a_long_array_is_decoded_in_little_memory(small):
     assert peak < 16_000_000  # all ids as int64 take as much
 
 
+@pytest.mark.parametrize("as_list", [True, False])
 @pytest.mark.parametrize("is_known", [True, False])
-def test_an_array_of_several_blocks_is_decoded_as_one(small, monkeypatch, is_known):
+def test_ids_of_several_blocks_are_decoded_as_one(small, monkeypatch, is_known, as_list):
     monkeypatch.setattr(decoder, "_AT_ONCE", 200)
     text = "é" * 300 + "<far>" * (not is_known)  # a character may be in two blocks, and the compiled loop lacks far ids
     tok = small.with_special_tokens({"<far>": 2**31 - 2})
-    ids = tok.encode_array(text)
+    array = tok.encode_array(text).astype(np.int64)
+    ids = array.tolist() if as_list else array
     assert tok.decode(ids, errors="strict") == text
     assert tok.decode_bytes(ids) == text.encode()
-    ids = ids.astype(np.int64)
     ids[450] = 5000
     with pytest.raises(ValueError, match="id 5000 at index 450 is not in the vocabulary"):
         tok.decode(ids)
     ids[450], ids[400] = 97, 0xFF
     with pytest.raises(UnicodeDecodeError, match="position 400"):
         tok.decode(ids, errors="strict")
+
+
+def test_what_is_no_int_is_decoded_or_named_in_any_block(small, monkeypatch):
+    monkeypatch.setattr(decoder, "_AT_ONCE", 200)
+    small.decode(list(range(97, 123)) * 1000)  # by the compiled loop from now on, which takes only int
+    ids = [97] * 500
+    ids[450] = np.uint16(98)
+    assert small.decode(ids) == "a" * 450 + "b" + "a" * 49
+    for wrong in (True, 97.0, None, 2**70):
+        ids[450] = wrong
+        with pytest.raises(ValueError, match="at index 450"):
+            small.decode(ids)
 
 
 def test_who_decodes_little_again_and_again_gets_the_compiled_loop(small):

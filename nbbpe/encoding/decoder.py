@@ -18,7 +18,9 @@ from ..system.lazy import lazy
 # use already, when loading takes some milliseconds, and if the kernel loader must be imported first.
 _MANY = 1 << 14
 _VERY_MANY = 1 << 20
-_AT_ONCE = 1 << 18  # ids of an array that are decoded together; Ctrl-C is handled between
+# Ids that are decoded together: their bytes stay in the core's cache, and Ctrl-C is handled between. With eight times as
+# many, decoding an array took twice as long.
+_AT_ONCE = 1 << 15
 _FEW = 1 << 7  # ids of an array: converting so few to a list is faster than asking NumPy for their address
 _ROOM, _KEPT_ROOM = 1 << 14, 1 << 20  # bytes of room: at first, and at most between two calls
 
@@ -45,7 +47,7 @@ def check_errors(errors: object) -> None:
         raise TypeError(f'errors must be a str as in bytes.decode, such as "strict", not {shown(errors)}; {way_out}')
 
 
-def _as_array(ids: Any) -> NDArray[Any]:
+def as_array(ids: Any) -> NDArray[Any]:
     """An array of another library as one of NumPy; one that is in the memory of a GPU is copied from there."""
     try:
         return np.asarray(ids)
@@ -83,25 +85,21 @@ class Decoder:
 
         Raises ValueError that names an invalid id, TypeError if `ids` is not iterable, or has no ids in an order.
         """
-        if self._idle and type(ids) is list:  # as below, at less cost
+        if self._idle and type(ids) is list and len(ids) <= _AT_ONCE:  # as below, at less cost
             decoded = self._copy(ids, 0, -1, errors)
             if decoded is not None:
                 return decoded
         if type(ids) is not list:
             check_in_order(ids)
         if hasattr(ids, "__array__"):  # arrays of NumPy and of other libraries (torch, pandas)
-            return self._decode_array(_as_array(ids), errors)
+            return self._decode_array(as_array(ids), errors)
         try:
             ids = list(ids)
         except TypeError:
             if hasattr(ids, "__iter__"):  # the error is from the iterable itself
                 raise
             raise TypeError(f"ids must be a list or an array of integers, not {type(ids).__name__}: {shown(ids)}") from None
-        if list(map(type, ids)).count(int) < len(ids):  # takes half the time of a set of types
-            ids = [self._plain_int(token_id, place) for place, token_id in enumerate(ids)]
-        if self._kernel_pays(len(ids)) and (decoded := self._copy(ids, 0, -1, errors)) is not None:
-            return decoded
-        return self._join(ids, errors)
+        return self._in_blocks(ids, errors)
 
     def _decode_array(self, ids: NDArray[Any], errors: str | None) -> Any:
         if ids.ndim == 0:
@@ -112,6 +110,10 @@ class Decoder:
             raise ValueError(f"ids must be integers, and are an array of {ids.dtype}")
         if ids.dtype.kind == "O" or len(ids) < _FEW:
             return self.decode(ids.tolist(), errors)
+        return self._in_blocks(ids, errors)
+
+    def _in_blocks(self, ids: list[Any] | NDArray[Any], errors: str | None) -> Any:
+        """As `decode`, of a list or an array of any length."""
         by_kernel = self._kernel_pays(len(ids))
         if len(ids) <= _AT_ONCE:
             return self._decode_block(ids, errors, by_kernel)
@@ -119,16 +121,22 @@ class Decoder:
         data = b"".join([self._decode_block(ids[i : i + _AT_ONCE], None, by_kernel, i) for i in starts])
         return data if errors is None else data.decode(errors=errors)
 
-    def _decode_block(self, ids: NDArray[Any], errors: str | None, by_kernel: bool, start: int = 0) -> Any:
-        """As `decode`, of an array's ids from `start` on."""
+    def _decode_block(self, ids: list[Any] | NDArray[Any], errors: str | None, by_kernel: bool, start: int = 0) -> Any:
+        """As `decode`; an error gives the index from `start` on."""
         if by_kernel:
-            wide = np.ascontiguousarray(ids, dtype=np.int64)  # a uint64 that is too large becomes negative, and so invalid
-            if (decoded := self._copy(None, wide.ctypes.data, len(wide), errors)) is not None:
+            if isinstance(ids, list):
+                decoded = self._copy(ids, 0, -1, errors)
+            else:
+                wide = np.ascontiguousarray(ids, dtype=np.int64)  # a uint64 that is too large becomes negative: invalid
+                decoded = self._copy(None, wide.ctypes.data, len(wide), errors)
+            if decoded is not None:
                 return decoded
-        return self._join(ids.tolist(), errors, start)
+        return self._join(ids if isinstance(ids, list) else ids.tolist(), errors, start)
 
-    def _join(self, ids: list[int], errors: str | None, start: int = 0) -> Any:
+    def _join(self, ids: list[Any], errors: str | None, start: int) -> Any:
         """As `decode`, by look-ups; an error gives the index from `start` on."""
+        if list(map(type, ids)).count(int) < len(ids):  # takes half the time of a set of types
+            ids = [self._plain_int(token_id, place) for place, token_id in enumerate(ids, start)]
         try:
             data = b"".join(map(self._vocab.__getitem__, ids))
         except KeyError:
@@ -147,7 +155,7 @@ class Decoder:
             out = _Out(_ROOM, *self._pool)
         n_bytes = out.decode_ids(out.state_at, ids, ids_at, n)
         while n_bytes > out.n_bytes:
-            out = _Out(n_bytes, *self._pool)
+            out = _Out(n_bytes + n_bytes // 8, *self._pool)  # more, as the next ids may have some more
             n_bytes = out.decode_ids(out.state_at, ids, ids_at, n)
         decoded: Any = None
         if n_bytes >= 0:

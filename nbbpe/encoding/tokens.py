@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..system.choices import check_bool_or_none
 from ..system.excerpt import first_few, shown
 from ..system.lazy import imported_on_use, lazy
-from ..text.utf8 import to_text, widths_of
+from ..text.utf8 import begins_character, to_text
 
 html: Any = imported_on_use("html")
 
@@ -137,13 +137,15 @@ def in_characters(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first character of which each token has a byte, and the character after the last one, int64[n] each.
 
-    starts, ends : where each token starts and ends in the bytes that `to_bytes` makes of the text; no token is empty
+    starts, ends : where each token starts and ends in the bytes that `to_bytes` makes of the text; no token is empty, and
+                   each starts where the last one ends
     """
     if text.isascii():
         return starts, ends
-    widths = widths_of(text)
-    character_of_byte = np.repeat(np.arange(len(widths)), widths)
-    return character_of_byte[starts], character_of_byte[ends - 1] + 1
+    begins = begins_character(text)
+    n_begun = np.add.reduceat(begins, starts, dtype=np.int64)  # characters that begin in each token
+    n_until = np.cumsum(n_begun)
+    return n_until - n_begun - ~begins[starts], n_until
 
 
 def visible(token: bytes) -> str:

@@ -56,6 +56,18 @@ def widths_of(text: str) -> NDArray[np.int64]:
     return widths
 
 
+def begins_character(text: str) -> NDArray[np.bool_]:
+    """For each of the bytes that `to_bytes` makes of a text, whether it is the first of a character."""
+    try:
+        data = np.frombuffer(text.encode(), dtype=np.uint8)
+    except UnicodeEncodeError:  # a byte of invalid UTF-8, which may be any
+        widths = widths_of(text)
+        begins = np.zeros(widths.sum(), dtype=np.bool_)
+        begins[np.cumsum(widths) - widths] = True
+        return begins
+    return (data & 0xC0) != 0x80
+
+
 def has_surrogates(text: str) -> bool:
     """Whether a text has lone surrogates; without a copy of all of it, which would take half as long as encoding."""
     if text.isascii():
