@@ -16,6 +16,7 @@ from nbbpe.encoding.id_lists import list_of, lists_of
 def none_kept(monkeypatch):
     """No ints from other tests, and few ids at a time."""
     monkeypatch.setattr(id_lists, "_kept", id_lists._kept[:0])
+    monkeypatch.setattr(id_lists, "_n_listed", 0)
     monkeypatch.setattr(id_lists, "_AT_ONCE", 256)
 
 
@@ -61,11 +62,13 @@ def test_equal_ids_of_all_lists_are_one_object():
     assert all(a is b is c for a, b, c in zip(first, second, third, strict=True))
 
 
-def test_ints_are_not_made_for_ids_that_are_fewer():
-    ids = np.full(600, 100_000, dtype=np.uint32)
-    assert list_of(ids) == [100_000] * 600
-    assert lists_of(ids, starts_of([200, 400])) == [[100_000] * 200, [100_000] * 400]
-    assert len(id_lists._kept) == 0
+def test_ints_are_made_when_as_many_ids_were_listed():
+    ids = np.full(600, 1400, dtype=np.uint32)
+    for kept in 0, 0, 1401, 1401:
+        assert list_of(ids) == [1400] * 600
+        assert lists_of(ids[:0], starts_of([0])) == [[]]
+        assert len(id_lists._kept) == kept
+    assert lists_of(ids, starts_of([200, 400])) == [[1400] * 200, [1400] * 400]
 
 
 def test_ints_are_not_made_for_ids_that_are_very_large(monkeypatch):

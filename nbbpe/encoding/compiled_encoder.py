@@ -24,6 +24,7 @@ from ..text.utf8 import Data, padded
 from ..text.windows import Reader, Window, Windows
 from .encoder import Encoder
 from .encoder_state import OUT_BYTES, EncoderState, Fixed
+from .id_lists import FEW, list_of
 
 # The limits for states that no thread uses: their memory together for each processor, and their number.
 _IDLE_BYTES, _MOST_IDLE = 128 << 20, 64
@@ -95,7 +96,7 @@ class CompiledEncoder(Encoder):
         if n_ids < 0:
             ids = None
         elif form is list:
-            ids = state.ids[:n_ids].tolist()
+            ids = state.ids[:n_ids].tolist() if n_ids <= FEW else list_of(state.out[:n_ids])
         elif form is int:
             ids = n_ids
         else:

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from ..kernels.compiler.collector import paused_for
 
-_FEW = 512  # ids; for no more, `tolist` is as fast
+FEW = 512  # ids; for no more, `tolist` is as fast
 _AT_ONCE = 1 << 14  # ids that become objects at a time: what that takes stays in the core's cache
 _MOST = 1 << 20  # ints that are kept; they take 40 bytes each
 
 _kept: NDArray[np.object_] = np.empty(0, dtype=np.object_)  # the ints from 0 on; replaced by a longer array, never changed
+_n_listed = 0  # ids so far; ints are made when there were as many
 
 
 def list_of(ids: NDArray[Any]) -> list[int]:
@@ -55,12 +56,13 @@ def _of(ints: NDArray[np.object_], ids: NDArray[Any]) -> list[int]:
 
 def _ints_for(ids: NDArray[Any]) -> NDArray[np.object_] | None:
     """Ints from 0 on that have all ids among them; None where `tolist` takes less."""
-    global _kept
-    if len(ids) <= _FEW:
+    global _kept, _n_listed
+    if len(ids) <= FEW:
         return None
     ints, n = _kept, int(ids.max()) + 1
     if n > len(ints):
-        if n - len(ints) > len(ids) or n > _MOST:
+        _n_listed += len(ids)
+        if n - len(ints) > _n_listed or n > _MOST:
             return None
         # Of two threads that are here at once, the ints of one are lost, and made again when they are needed.
         _kept = ints = np.concatenate([ints, np.arange(len(ints), n).astype(object)])
