@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ..model.model import Model
 from ..model.special_tokens import find_overlap
-from ..text.normalization import FORMS, is_normal
 from ..text.preparation import Preparation, Rule, TextState, can_be_cut, last_cut
 from ..text.rewriting import Rewrite, RewritingReader, rewritten_window
 from ..text.utf8 import Data, to_bytes
@@ -24,6 +23,7 @@ from .special_choice import pack_special_tokens
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
+_FEW_WITH_RULE = 8  # tokens with a rule
 _MOST_KEPT = 100  # choices of special tokens, see `_turns_of`
 
 
@@ -61,10 +61,11 @@ class PreparedEncoder(RewritingEncoder):
         if extras.cutter is not None:  # which must find the whitespace at a cut, to drop it
             is_cut = is_cut and extras.cutter.can_be_cut and chain.keeps_whitespace
         self.at_once = encoder.at_once or alone or ruled or not is_cut
-        kinds: list[Any] = chain.kinds
-        # A text that is in all of these normal forms needs no preparation; None if every text needs it.
-        plain = not (rules or extras.prefix_space or extras.cutter) and all(kind in FORMS for kind in kinds)
-        self._forms = kinds if plain else None
+        # The tokens with a rule, as they are in normal text. Many would take longer to look for than to prepare a text.
+        with_rule = [self._later.get(token, token) for token in extras.ruled]
+        self._with_rule: dict[type, list[Any]] = {str: with_rule, bytes: [token.encode() for token in with_rule]}
+        self._looks_first = self._preparation.forms is not None and len(with_rule) <= _FEW_WITH_RULE
+        self._leaves_all = self._preparation.forms == [] and not model.lacking  # texts without such a token
         self._kept: dict[bytes, _Turns] = {}
         self._allowed = self._turns_of(None)
         self._latest: tuple[SpecialTokens | None, _Turns] = None, self._allowed
@@ -102,24 +103,36 @@ class PreparedEncoder(RewritingEncoder):
         return other, other._allowed.first
 
     def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
-        """See Encoder. ASCII is in all normal forms."""
-        if self._forms is None or not (type(text) is str and text.isascii()):
+        """See Encoder. ASCII is in all normal forms, and all vocabularies have its bytes."""
+        if not (self._looks_first and type(text) is str and (self._leaves_all or text.isascii())):
             return None
-        both = self._turns(specials).both
-        return None if both is None else self._encoder.encode_short(text, both, form)
+        sought = self._left(text, specials)
+        return None if sought is None else self._encoder.encode_short(text, sought, form)
 
-    def _is_prepared(self, text: bytes) -> bool:
-        """Whether a text needs no preparation, except that its special tokens are found."""
-        if self._forms is None:
-            return False
-        return self._preparation.has_all(text) and all(is_normal(text, form) for form in self._forms)
+    def _left(self, text: str | bytes, specials: SpecialTokens | None) -> SpecialTokens | None:
+        """The tokens to find in a text that needs no preparation besides; None for one that does.
+
+        A str is ASCII, or one of all that are left without a token that has a rule.
+        """
+        if not self._looks_first or any(map(text.__contains__, self._with_rule[type(text)])):
+            return None
+        return self._turns(specials).both if isinstance(text, str) or self._preparation.leaves(text) else None
 
     def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
-        text = to_bytes(text)
-        both = self._turns(specials).both
-        if both is not None and self._is_prepared(text):
-            return self._encoder.encode_text(text, both)
-        return self.encode_window(self.window_of(text, specials))
+        data = self._looked_at(text)
+        if (sought := self._left(data, specials)) is not None:
+            return self._encoder.encode_text(data, sought)
+        return self.encode_window(self.window_of(to_bytes(data), specials))
+
+    def count(self, text: str | Data, specials: SpecialTokens | None) -> int:
+        data = self._looked_at(text)
+        if (sought := self._left(data, specials)) is not None:
+            return self._encoder.count(data, sought)
+        return len(self.encode_text(data, specials))
+
+    def _looked_at(self, text: str | Data) -> str | bytes:
+        """A text as `_left` takes it."""
+        return text if isinstance(text, str) and self._leaves_all else to_bytes(text)
 
     def reading(self, reader: Windows) -> Windows:
         """See Encoder. The tokens of the first turn are found already; those of the second turn are as in `allowing`."""

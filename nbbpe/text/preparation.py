@@ -4,22 +4,24 @@ The order is that of tokenizers (Hugging Face's): special tokens are found in th
 whitespace beside it, or must be a separate word; the stretches between them are normalized; tokens of normalized text are
 found there; and each stretch between all of these gets a space in front if the tokenizer says so.
 
-All of it is Python, a stretch at a time; a tokenizer without preparation never uses it.
+All of it is Python, a stretch at a time. A tokenizer without preparation never uses it, and most texts of one that has only
+normal forms and rules for tokens do not either (see `Preparation.leaves`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from ..system.lazy import lazy
 from .cutting import Cutter
 from .lacking_byte import LackingByte
-from .normalization import FORMS
+from .normalization import FORMS, Form, is_normal
 from .normalizer import Chain
 from .special_search import find_breaks
 from .unicode_sets import WHITESPACE, WORD
@@ -86,6 +88,17 @@ class Preparation:
     lacking: bytes
     cutter: Cutter | None = None
 
+    @lazy
+    def forms(self) -> list[Form] | None:
+        """The normal forms of texts that are left as they are if no token with a rule is in them; None if every text needs
+        preparation."""
+        kinds: list[Any] = self.chain.kinds
+        return None if self.prefix_space or self.cutter or not set(kinds).issubset(FORMS) else kinds
+
+    def leaves(self, text: bytes) -> bool:
+        """Whether a text without a token that has a rule is left as it is."""
+        return self.forms is not None and self.has_all(text) and all(is_normal(text, form) for form in self.forms)
+
     def prepared(
         self, text: bytes, rows: NDArray[np.int64], later: SpecialTokens, state: TextState
     ) -> tuple[bytes, NDArray[np.int64]]:
@@ -94,6 +107,9 @@ class Preparation:
         rows  : int64[n, 3], the special tokens found in the original text, and the breaks between documents
         later : the tokens to look for in normalized text
         """
+        # Most parts, in less time; without `lacking`, the place of the part is of no interest.
+        if not (later.longest or self.lacking or np.isin(rows[:, 2], list(self.rules)).any()) and self.leaves(text):
+            return text, rows
         data, found = self._normalized(text, self._ruled(text, _as_rows(rows, text)), state)
         if later.longest:
             window = padded(data)
