@@ -864,3 +864,22 @@ def rank_lines(data):
     if [base64.b64encode(token).decode() for token in tokens] != [match[1] for match in found]:
         return None
     return tokens, [int(match[2]) for match in found]
+
+
+def skip_inert(text, start, end, inert):
+    """The place of the first character of bytes that is not in a set, or `end`; bytes of invalid UTF-8 are skipped."""
+    at = start
+    while at < end:
+        for length in range(1, 5):
+            try:
+                character = text[at : at + length].decode()
+            except UnicodeDecodeError:
+                continue
+            if len(character) == 1:
+                break
+        else:
+            character, length = None, 1
+        if character is not None and (at + length > end or character not in inert):
+            return at
+        at += length
+    return at

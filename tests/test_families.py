@@ -337,7 +337,7 @@ def test_short_texts_are_not_encoded_for_nothing_before_one_that_is_prepared(tra
         return real(text, *arguments)
 
     ours = nbbpe.load(theirs_with(trained, normalizer=norm.NFC()))
-    batch = ["the", "th\u00e9", "cat"]
+    batch = ["the", "the\u0301", "cat"]
     wanted, real, tried = [ours.encode(text) for text in batch], ours._encoder.encode_short, []
     monkeypatch.setattr(ours._encoder, "encode_short", encode_short)
     assert ours.encode_batch(batch) == wanted

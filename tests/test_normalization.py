@@ -34,9 +34,9 @@ from nbbpe.model.packed_vocab import PackedVocab
 from nbbpe.patterns.character_classes import character_classes
 from nbbpe.patterns.pattern import NAMED
 from nbbpe.sources import Tally, find_inputs
-from nbbpe.text import normalization, windows
+from nbbpe.text import normal_check, normalization, windows
 from nbbpe.text.chunks import CutRules
-from nbbpe.text.normalization import FORMS
+from nbbpe.text.normal_check import FORMS
 from nbbpe.text.rewriting import RewritingReader
 from nbbpe.text.windows import NO_ID
 
@@ -75,6 +75,13 @@ HARD = [
     unicodedata.normalize("NFD", texts.SAMPLE),
     unicodedata.normalize("NFKD", texts.SAMPLE) * 3,
 ]
+
+
+@pytest.fixture(autouse=True)
+def by_kernel(monkeypatch):
+    """Texts are checked as long ones are, whatever their length."""
+    for name in "_FEW", "_MANY", "_AT_ONCE":
+        monkeypatch.setattr(normal_check, name, 0)
 
 
 @pytest.fixture(scope="module")

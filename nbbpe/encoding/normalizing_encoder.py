@@ -8,11 +8,12 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..kernels.pieces.special_tokens import SpecialTokens
-from ..text.normalization import Form, is_normal, last_cut, normal_part, normalized
+from ..text.normal_check import Form, is_normal
+from ..text.normalization import last_cut, normal_part, normalized
 from ..text.rewriting import RewritingReader, rewritten_window
 from ..text.utf8 import Data, to_bytes
 from ..text.windows import Window, Windows
-from .encoder import Encoder, RewritingEncoder
+from .encoder import SHORT, Encoder, RewritingEncoder
 
 
 class NormalizingEncoder(RewritingEncoder):
@@ -24,8 +25,10 @@ class NormalizingEncoder(RewritingEncoder):
         self._rewrite = partial(normal_part, form=form)
 
     def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
-        """See Encoder. ASCII is in all normal forms."""
-        return self._encoder.encode_short(text, specials, form) if type(text) is str and text.isascii() else None
+        """See Encoder. Few short texts are not in a normal form."""
+        if type(text) is str and (text.isascii() or (len(text) <= SHORT and is_normal(text, self._form))):
+            return self._encoder.encode_short(text, specials, form)
+        return None
 
     def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
         text = to_bytes(text)

@@ -17,7 +17,7 @@ from ..text.preparation import Preparation, Rule, TextState, can_be_cut, last_cu
 from ..text.rewriting import Rewrite, RewritingReader, rewritten_window
 from ..text.utf8 import Data, to_bytes
 from ..text.windows import Window, Windows, concatenated
-from .encoder import Encoder, RewritingEncoder
+from .encoder import SHORT, Encoder, RewritingEncoder
 from .special_choice import pack_special_tokens
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class PreparedEncoder(RewritingEncoder):
         with_rule = [self._later.get(token, token) for token in extras.ruled]
         self._with_rule: dict[type, list[Any]] = {str: with_rule, bytes: [token.encode() for token in with_rule]}
         self._looks_first = self._preparation.forms is not None and len(with_rule) <= _FEW_WITH_RULE
-        self._leaves_all = self._preparation.forms == [] and not model.lacking  # texts without such a token
+        self._has_all = not model.lacking
         self._kept: dict[bytes, _Turns] = {}
         self._allowed = self._turns_of(None)
         self._latest: tuple[SpecialTokens | None, _Turns] = None, self._allowed
@@ -103,20 +103,21 @@ class PreparedEncoder(RewritingEncoder):
         return other, other._allowed.first
 
     def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
-        """See Encoder. ASCII is in all normal forms, and all vocabularies have its bytes."""
-        if not (self._looks_first and type(text) is str and (self._leaves_all or text.isascii())):
-            return None
-        sought = self._left(text, specials)
-        return None if sought is None else self._encoder.encode_short(text, sought, form)
+        """See Encoder. All vocabularies have the bytes of ASCII."""
+        if type(text) is str and (text.isascii() or (self._has_all and len(text) <= SHORT)):
+            sought = self._left(text, specials)
+            if sought is not None:
+                return self._encoder.encode_short(text, sought, form)
+        return None
 
     def _left(self, text: str | bytes, specials: SpecialTokens | None) -> SpecialTokens | None:
         """The tokens to find in a text that needs no preparation besides; None for one that does.
 
-        A str is ASCII, or one of all that are left without a token that has a rule.
+        Of a str, the vocabulary has all bytes.
         """
         if not self._looks_first or any(map(text.__contains__, self._with_rule[type(text)])):
             return None
-        return self._turns(specials).both if isinstance(text, str) or self._preparation.leaves(text) else None
+        return self._turns(specials).both if self._preparation.leaves(text) else None
 
     def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
         data = self._looked_at(text)
@@ -131,8 +132,10 @@ class PreparedEncoder(RewritingEncoder):
         return len(self.encode_text(data, specials))
 
     def _looked_at(self, text: str | Data) -> str | bytes:
-        """A text as `_left` takes it."""
-        return text if isinstance(text, str) and self._leaves_all else to_bytes(text)
+        """A text as `_left` takes it; a str that is checked by nothing else need not be copied."""
+        if isinstance(text, str) and self._has_all and self._preparation.forms == []:
+            return text
+        return to_bytes(text)
 
     def reading(self, reader: Windows) -> Windows:
         """See Encoder. The tokens of the first turn are found already; those of the second turn are as in `allowing`."""

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from ..system.integers import check_positive
 from ..system.paths import Path, file_size
 from .byte_source import read_at
-from .normalization import Form, is_kept_between
+from .normal_check import Form
+from .normalization import is_kept_between
 from .special_search import find_breaks
 from .utf8 import Data, padded, to_text
 from .windows import WINDOW

@@ -11,17 +11,14 @@ import functools
 import re
 import sys
 import unicodedata
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..system.excerpt import shown
+from .normal_check import FORMS, Form, is_normal
 from .utf8 import to_text
 from .windows import Window
-
-Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
-FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
 
 _LONG_RUN = 1000  # characters; unicodedata takes time quadratic in a run of marks, here 3 ms
 
@@ -31,11 +28,6 @@ def check_normalizer(name: object) -> Form | None:
     if name is None or (isinstance(name, str) and name in FORMS):
         return name
     raise ValueError(f"normalizer must be {', '.join(FORMS)} or None, and is {shown(name)}")
-
-
-def is_normal(data: bytes, form: Form) -> bool:
-    """Whether a text is in a normal form. Mostly faster than normalizing it."""
-    return data.isascii() or unicodedata.is_normalized(form, to_text(data))
 
 
 def normalized(data: bytes, form: Form) -> bytes:
@@ -122,7 +114,7 @@ def is_kept_between(before: str, after: str, form: Form) -> bool:
 
 def normal_part(text: bytes, breaks: NDArray[np.int64], form: Form) -> tuple[bytes, NDArray[np.int64]]:
     """A text in a normal form, and its breaks, which are changed in place; no others are found in the normalized text."""
-    if text.isascii():
+    if is_normal(text, form):  # and so is each part of it
         return text, breaks
     parts: list[bytes] = []
     n_bytes = done = 0

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..system.lazy import lazy
 from .cutting import Cutter
 from .lacking_byte import LackingByte
-from .normalization import FORMS, Form, is_normal
+from .normal_check import FORMS, Form, is_normal
 from .normalizer import Chain
 from .special_search import find_breaks
 from .unicode_sets import WHITESPACE, WORD
@@ -95,9 +95,12 @@ class Preparation:
         kinds: list[Any] = self.chain.kinds
         return None if self.prefix_space or self.cutter or not set(kinds).issubset(FORMS) else kinds
 
-    def leaves(self, text: bytes) -> bool:
-        """Whether a text without a token that has a rule is left as it is."""
-        return self.forms is not None and self.has_all(text) and all(is_normal(text, form) for form in self.forms)
+    def leaves(self, text: str | bytes) -> bool:
+        """Whether a text without a token that has a rule is left as it is. A str has no byte that the vocabulary lacks."""
+        return (isinstance(text, str) or self.has_all(text)) and self._is_normal(text)
+
+    def _is_normal(self, text: str | bytes) -> bool:
+        return self.forms is not None and all(is_normal(text, form) for form in self.forms)
 
     def prepared(
         self, text: bytes, rows: NDArray[np.int64], later: SpecialTokens, state: TextState
@@ -107,9 +110,8 @@ class Preparation:
         rows  : int64[n, 3], the special tokens found in the original text, and the breaks between documents
         later : the tokens to look for in normalized text
         """
-        # Most parts, in less time; without `lacking`, the place of the part is of no interest.
-        if not (later.longest or self.lacking or np.isin(rows[:, 2], list(self.rules)).any()) and self.leaves(text):
-            return text, rows
+        if (breaks := self._breaks_if_left(text, rows, later, state)) is not None:  # of most parts, in less time
+            return text, breaks
         data, found = self._normalized(text, self._ruled(text, _as_rows(rows, text)), state)
         if later.longest:
             window = padded(data)
@@ -122,6 +124,28 @@ class Preparation:
             data, found = _with_spaces(data, found, state)
         breaks = np.array([row[:3] for row in found], dtype=np.int64).reshape(-1, 3)
         return data, breaks
+
+    def _breaks_if_left(
+        self, text: bytes, rows: NDArray[np.int64], later: SpecialTokens, state: TextState
+    ) -> NDArray[np.int64] | None:
+        """The breaks of a part that is left as it is; None for one that may have to be changed."""
+        if not self._is_normal(text):
+            return None
+        is_separator = np.frombuffer(text, dtype=np.uint8)[rows[:, 0]] == SEPARATOR[0]
+        if self.lacking:
+            n_lacking = len(text) - len(text.translate(None, self.lacking))
+            if n_lacking > (np.count_nonzero(is_separator) if SEPARATOR in self.lacking else 0):
+                return None
+        borders = rows[is_separator | (rows[:, 2] < 0)]
+        if later.longest:
+            rows = np.concatenate([rows, find_breaks(padded(text), 0, len(text), len(text), later)])
+            rows = rows[np.argsort(rows[:, 0])]
+            if (rows[1:, 0] < rows[:-1, 1]).any():  # those of the first turn take precedence
+                return None
+        if np.isin(rows[:, 2], list(self.rules)).any():
+            return None
+        state.n_bytes = len(text) - int(borders[-1, 1]) if len(borders) else state.n_bytes + len(text)
+        return rows
 
     def _normalized(self, text: bytes, rows: list[_Row], state: TextState) -> tuple[bytes, list[_Row]]:
         """The stretches between rows, normalized; one byte replaces the text of each row."""
