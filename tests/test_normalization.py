@@ -25,6 +25,7 @@ from vocabularies import BYTES
 
 import nbbpe
 from nbbpe import inspection
+from nbbpe.encoding import threads
 from nbbpe.encoding.normalizing_encoder import NormalizingEncoder
 from nbbpe.formats.spelling import spell
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
@@ -82,6 +83,7 @@ def by_kernel(monkeypatch):
     """Texts are checked as long ones are, whatever their length."""
     for name in "_FEW", "_MANY", "_AT_ONCE":
         monkeypatch.setattr(normal_check, name, 0)
+    monkeypatch.setattr(normal_check, "CHECKED_CHARACTERS", 1)
 
 
 @pytest.fixture(scope="module")
@@ -603,3 +605,23 @@ def test_texts_of_which_tokens_take_other_spaces_are_not_compared(tmp_path):
     assert inspection.compare(a, a, path).n_differing == 0
     with pytest.raises(ValueError, match="make different texts of this one"):
         inspection.compare(a, b, path)
+
+
+def test_a_long_text_in_normal_form_is_encoded_by_several_threads(nfc, monkeypatch):
+    called = []
+
+    def encode_parts(*arguments: Any) -> Any:
+        called.append(arguments)
+        return real(*arguments)
+
+    real = threads.encode_parts
+    monkeypatch.setattr(threads, "BYTES_PER_THREAD", 1000)
+    monkeypatch.setattr(threads, "encode_parts", encode_parts)
+    normal = "th\u00e9 c\u00e2t<s> \u4e2d\u6587 " * 200
+    for text, n_calls in (normal, 2), (normal + "e\u0301", 0):
+        called.clear()
+        expected = nfc.encode_array(text, num_threads=1)
+        for each in text, text.encode():
+            assert np.array_equal(nfc.encode_array(each, num_threads=2), expected)
+            assert nfc.count(each, num_threads=2) == len(expected)
+        assert len(called) == n_calls

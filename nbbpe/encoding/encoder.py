@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.pieces.special_tokens import SpecialTokens, new_special_tokens
 from ..text.byte_source import Source
-from ..text.utf8 import Data
+from ..text.utf8 import Data, to_bytes
 from ..text.windows import Reader, Window, Windows, concatenated
 
 if TYPE_CHECKING:
     from ..kernels.pieces.pattern_tables import PatternTables
-    from ..kernels.pieces.special_tokens import SpecialTokens
 
 SHORT = 1 << 12  # bytes of a text; below, the call takes longer than the encoding, so such a text takes a shorter way
 
@@ -45,6 +45,12 @@ class Encoder(ABC):
 
         A str must not be of a derived type.
         """
+
+    def for_text(
+        self, text: str | Data, specials: SpecialTokens | None
+    ) -> tuple[Encoder, str | Data, SpecialTokens | None]:
+        """Which encoder encodes a text, and its arguments: another one where this one would only pass the text on."""
+        return self, text, specials
 
     @abstractmethod
     def encode_window(self, window: Window) -> NDArray[Any]:
@@ -106,13 +112,13 @@ class Encoder(ABC):
         """The number of ids of everything that a reader reads."""
         return sum(len(ids) for ids, _ in self.encode_all(reader))
 
-    def window_of(self, document: bytes, specials: SpecialTokens) -> Window:
+    def window_of(self, document: bytes, specials: SpecialTokens | None) -> Window:
         """A document in one window, ready to be encoded."""
-        return concatenated([document], specials)
+        return concatenated([document], specials or new_special_tokens([]))
 
 
 class RewritingEncoder(Encoder):
-    """Rewrites text, as a subclass says in `reading` and `window_of`, and passes it to another encoder."""
+    """Rewrites text, as a subclass says in `for_text`, `reading` and `window_of`, and passes it to another encoder."""
 
     in_python = True
 
@@ -120,6 +126,18 @@ class RewritingEncoder(Encoder):
         super().__init__(encoder.dtype)
         self.at_once = encoder.at_once
         self._encoder = encoder
+
+    def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
+        """See Encoder."""
+        encoder, data, sought = self.for_text(text, specials)
+        if encoder is not self:
+            return encoder.encode_text(data, sought)
+        return self.encode_window(self.window_of(to_bytes(data), specials))
+
+    def count(self, text: str | Data, specials: SpecialTokens | None) -> int:
+        """See Encoder."""
+        encoder, data, sought = self.for_text(text, specials)
+        return len(self.encode_text(data, specials)) if encoder is self else encoder.count(data, sought)
 
     def encode_window(self, window: Window) -> NDArray[Any]:
         """See Encoder. The window is rewritten already, as `window_of` gives it."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from numpy.typing import NDArray
-
 from ..kernels.pieces.special_tokens import SpecialTokens
 from ..text.normal_check import Form, is_normal
 from ..text.normalization import last_cut, normal_part, normalized
@@ -30,22 +28,18 @@ class NormalizingEncoder(RewritingEncoder):
             return self._encoder.encode_short(text, specials, form)
         return None
 
-    def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
-        text = to_bytes(text)
+    def for_text(
+        self, text: str | Data, specials: SpecialTokens | None
+    ) -> tuple[Encoder, str | Data, SpecialTokens | None]:
+        data = text if isinstance(text, str) else to_bytes(text)
+        if is_normal(data, self._form):  # and so is the text between special tokens
+            return self._encoder, data, specials
         if specials is None:
-            return self._encoder.encode_text(normalized(text, self._form), None)
-        if is_normal(text, self._form):  # so the text between special tokens is, too, and need not be copied
-            return self._encoder.encode_text(text, specials)
-        return self.encode_window(self.window_of(text, specials))
+            return self._encoder, normalized(to_bytes(data), self._form), None
+        return self, data, specials
 
     def reading(self, reader: Windows) -> Windows:
         return RewritingReader(reader, last_cut, self._rewrite)
 
-    def count(self, text: str | Data, specials: SpecialTokens | None) -> int:
-        text = to_bytes(text)
-        if is_normal(text, self._form):
-            return self._encoder.count(text, specials)
-        return len(self.encode_text(text, specials))
-
-    def window_of(self, document: bytes, specials: SpecialTokens) -> Window:
+    def window_of(self, document: bytes, specials: SpecialTokens | None) -> Window:
         return rewritten_window(super().window_of(document, specials), self._rewrite)

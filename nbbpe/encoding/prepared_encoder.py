@@ -9,8 +9,6 @@ import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numpy.typing import NDArray
-
 from ..model.model import Model
 from ..model.special_tokens import find_overlap
 from ..text.preparation import Preparation, Rule, TextState, can_be_cut, last_cut
@@ -119,23 +117,12 @@ class PreparedEncoder(RewritingEncoder):
             return None
         return self._turns(specials).both if self._preparation.leaves(text) else None
 
-    def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
-        data = self._looked_at(text)
-        if (sought := self._left(data, specials)) is not None:
-            return self._encoder.encode_text(data, sought)
-        return self.encode_window(self.window_of(to_bytes(data), specials))
-
-    def count(self, text: str | Data, specials: SpecialTokens | None) -> int:
-        data = self._looked_at(text)
-        if (sought := self._left(data, specials)) is not None:
-            return self._encoder.count(data, sought)
-        return len(self.encode_text(data, specials))
-
-    def _looked_at(self, text: str | Data) -> str | bytes:
-        """A text as `_left` takes it; a str that is checked by nothing else need not be copied."""
-        if isinstance(text, str) and self._has_all and self._preparation.forms == []:
-            return text
-        return to_bytes(text)
+    def for_text(
+        self, text: str | Data, specials: SpecialTokens | None
+    ) -> tuple[Encoder, str | Data, SpecialTokens | None]:
+        data = text if isinstance(text, str) and self._has_all else to_bytes(text)
+        sought = self._left(data, specials)
+        return (self, data, specials) if sought is None else (self._encoder, data, sought)
 
     def reading(self, reader: Windows) -> Windows:
         """See Encoder. The tokens of the first turn are found already; those of the second turn are as in `allowing`."""

@@ -75,6 +75,7 @@ def encode_text(
     encoder: Encoder, text: str | Data, specials: SpecialTokens | None, num_threads: int | None
 ) -> NDArray[Any]:
     """As Encoder.encode_text, in several threads if that pays off."""
+    encoder, text, specials = encoder.for_text(text, specials)
     n_threads = threads_for(len(text), num_threads)
     sought = specials or new_special_tokens([])
     parts = stretches(encoder, text, sought, n_threads)
@@ -85,6 +86,7 @@ def encode_text(
 
 def count(encoder: Encoder, text: str | Data, specials: SpecialTokens | None, num_threads: int | None) -> int:
     """As Encoder.count, in several threads if that pays off."""
+    encoder, text, specials = encoder.for_text(text, specials)
     n_threads = threads_for(len(text), num_threads)
     sought = specials or new_special_tokens([])
     parts = stretches(encoder, text, sought, n_threads)
