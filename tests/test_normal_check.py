@@ -60,7 +60,7 @@ def bytes_of(parts: list[str]) -> bytes:
 @pytest.fixture
 def by_kernel(monkeypatch):
     """The kernel checks all texts, and `unicodedata` few bytes at once."""
-    for name in "_FEW", "_MANY", "_AT_ONCE":
+    for name in "_FEW", "_MANY", "_LEAST":
         monkeypatch.setattr(normal_check, name, 0)
     monkeypatch.setattr(normal_check, "CHECKED_CHARACTERS", 1)
 

@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import pickle
+import random
 import re
 import time
 import tracemalloc
@@ -45,6 +46,8 @@ pytestmark = pytest.mark.usefixtures("guarded_arrays")
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
 
+NO_BREAKS = np.empty((0, 3), dtype=np.int64)
+
 END = texts.SPECIAL
 TOOL = "<e\u0301|>"  # a special token that is not in a normal form
 SPECIAL = [END, TOOL]
@@ -81,7 +84,7 @@ HARD = [
 @pytest.fixture(autouse=True)
 def by_kernel(monkeypatch):
     """Texts are checked as long ones are, whatever their length."""
-    for name in "_FEW", "_MANY", "_AT_ONCE":
+    for name in "_FEW", "_MANY", "_LEAST":
         monkeypatch.setattr(normal_check, name, 0)
     monkeypatch.setattr(normal_check, "CHECKED_CHARACTERS", 1)
 
@@ -410,7 +413,29 @@ def test_nothing_reaches_across_the_end_of_a_line(form):
         for before in around:
             for after in around:
                 text = before + end + after
-                assert normalization.normalized(text.encode(), form) == unicodedata.normalize(form, text).encode(), text
+                data, _ = normalization.normalized(text.encode(), NO_BREAKS, form)
+                assert data == unicodedata.normalize(form, text).encode(), text
+
+
+@pytest.mark.exhaustive
+def test_what_is_between_breaks_is_normalized_alone(form):
+    """Breaks of special tokens, also of such as are not normal or have a space, and of what separates documents."""
+    rng = random.Random(form)
+    parts = ["the cat ", "th\u00e9 ", "e\u0301", "\u0323\u0301", "\ufb01", "\u1100\u1161", "\u4e2d", "\n", " ", "\udcfe"]
+    tokens = ["<s>", "<e\u0301 \u0301>", "\u0301", "\udcff"]
+    for _ in range(examples(300, 5000)):
+        data = expected = b""
+        breaks, moved = [], []
+        for _ in range(rng.randrange(8)):
+            stretch = "".join(rng.choices(parts, k=rng.randrange(5)))
+            token = rng.choice(tokens).encode(errors="surrogateescape")
+            data += stretch.encode(errors="surrogateescape")
+            expected += unicodedata.normalize(form, stretch).encode(errors="surrogateescape")
+            breaks.append([len(data), len(data) + len(token), rng.randrange(-2, 5)])
+            moved.append([len(expected), len(expected) + len(token), breaks[-1][2]])
+            data, expected = data + token, expected + token
+        found, found_breaks = normalization.normalized(data, np.array(breaks, dtype=np.int64).reshape(-1, 3), form)
+        assert (found, found_breaks.tolist()) == (expected, moved)
 
 
 @pytest.mark.exhaustive
@@ -496,7 +521,7 @@ def test_a_long_piece_is_looked_through_a_few_times_only(sizes):
     sizes(window=100)
     specials = new_special_tokens([], [])
     stream = windows.TextStream(["e\u0301" * 100_000])
-    to_nfc = functools.partial(normalization.normal_part, form="NFC")
+    to_nfc = functools.partial(normalization.normalized, form="NFC")
     reader = RewritingReader(windows.Reader(stream, None, specials), normalization.last_cut, to_nfc)
     n_windows = 1
     while (window := reader.advance(0)).limit < window.end:  # whoever cannot take anything yet

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..kernels.pieces.special_tokens import SpecialTokens
 from ..text.normal_check import Form, is_normal
-from ..text.normalization import last_cut, normal_part, normalized
+from ..text.normalization import last_cut, normalized
 from ..text.rewriting import RewritingReader, rewritten_window
 from ..text.utf8 import Data, to_bytes
 from ..text.windows import Window, Windows
@@ -20,7 +20,7 @@ class NormalizingEncoder(RewritingEncoder):
     def __init__(self, encoder: Encoder, form: Form) -> None:
         super().__init__(encoder)
         self._form = form
-        self._rewrite = partial(normal_part, form=form)
+        self._rewrite = partial(normalized, form=form)
 
     def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
         """See Encoder. Few short texts are not in a normal form."""
@@ -32,11 +32,8 @@ class NormalizingEncoder(RewritingEncoder):
         self, text: str | Data, specials: SpecialTokens | None
     ) -> tuple[Encoder, str | Data, SpecialTokens | None]:
         data = text if isinstance(text, str) else to_bytes(text)
-        if is_normal(data, self._form):  # and so is the text between special tokens
-            return self._encoder, data, specials
-        if specials is None:
-            return self._encoder, normalized(to_bytes(data), self._form), None
-        return self, data, specials
+        # If all of it is normal, so is the text between special tokens.
+        return self._encoder if is_normal(data, self._form) else self, data, specials
 
     def reading(self, reader: Windows) -> Windows:
         return RewritingReader(reader, last_cut, self._rewrite)

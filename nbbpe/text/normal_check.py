@@ -22,7 +22,8 @@ Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
 
 _FEW, _MANY = 1 << 12, 1 << 21  # bytes or characters: of a text, and of all texts, up to which `unicodedata` checks alone
-_AT_ONCE = 1 << 12  # bytes, about, that `unicodedata` checks around a character that is not inert
+# Bytes, about, that `unicodedata` checks from a character on that is not inert: at first, and where there are many of them.
+_LEAST, _MOST = 1 << 7, 1 << 12
 _BLOCK = 64  # code points that are looked up together
 _PLANES = range(0x80, 0x10000, _BLOCK), range(0x1F000, 0x20000, _BLOCK)  # with most characters in use, emoji among them
 _JAMO = range(0x1100, 0x1200)  # the parts of Hangul, which are composed though they are letters
@@ -33,15 +34,46 @@ _n_checked = 0  # bytes or characters, so far
 
 def is_normal(text: str | bytes, form: Form) -> bool:
     """Whether a text is in a normal form; bytes of invalid UTF-8 are. Mostly faster than normalizing it."""
-    global _n_checked
     if text.isascii():
         return True
-    _n_checked += len(text)
-    if len(text) <= _FEW or _n_checked <= _MANY:  # to make the table takes as long as to check 2 MB
-        return unicodedata.is_normalized(form, text if isinstance(text, str) else to_text(text))
-    if isinstance(text, bytes):
-        return _is_normal(text, form)
-    return all(_is_normal(to_bytes(part), form) for part in _parts(text))
+    if isinstance(text, str):
+        if not _kernel_pays(len(text)):
+            return unicodedata.is_normalized(form, text)
+        return all(is_normal(to_bytes(part), form) for part in _parts(text))
+    return next(other_parts(text, form), None) is None
+
+
+def other_parts(data: bytes, form: Form) -> Iterator[tuple[int, int]]:
+    """The parts of a text that are not in a normal form, as (start, end): each can be normalized alone.
+
+    They are long enough that there are few of them, and may have the most part in the form.
+    """
+    if data.isascii():
+        return
+    n_bytes = len(data)
+    if not _kernel_pays(n_bytes):
+        if not unicodedata.is_normalized(form, to_text(data)):
+            yield 0, n_bytes
+        return
+    from ..kernels.pieces.inert_characters import skip_inert
+
+    text, inert = np.frombuffer(data, dtype=np.uint8), inert_characters(form)
+    at = done = n_ahead = 0
+    while (at := skip_inert(text, at, n_bytes, inert)) < n_bytes:
+        # From the character before, with which this one may be composed, up to a space: both are inert.
+        start = next(i for i in range(max(at - LONGEST_CHARACTER, done), at + 1) if data[i] & 0xC0 != 0x80)
+        n_ahead = _LEAST if at - done > n_ahead else min(2 * n_ahead + 1, _MOST)
+        stop = data.find(b" ", at + n_ahead)
+        at = done = n_bytes if stop < 0 else stop
+        if not unicodedata.is_normalized(form, to_text(data[start:at])):
+            yield start, at
+
+
+def _kernel_pays(n: int) -> bool:
+    """Whether to check so many bytes or characters by the kernel: to make its table takes as long as to check 2 MB."""
+    global _n_checked
+    _n_checked += n
+    return n > _FEW and _n_checked > _MANY
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -52,22 +84,6 @@ def _parts(text: str) -> Iterator[str]:
         stop = found.start() if found else len(text)
         yield text[start:stop]
         start = stop
-
-
-def _is_normal(data: bytes, form: Form) -> bool:
-    """The same by the kernel."""
-    from ..kernels.pieces.inert_characters import skip_inert
-
-    text, n_bytes, inert = np.frombuffer(data, dtype=np.uint8), len(data), inert_characters(form)
-    at = 0
-    while (at := skip_inert(text, at, n_bytes, inert)) < n_bytes:
-        # From the character before, with which this one may be composed, up to a space: both are inert.
-        start = next(i for i in range(max(at - LONGEST_CHARACTER, 0), at + 1) if data[i] & 0xC0 != 0x80)
-        stop = data.find(b" ", at + _AT_ONCE)
-        at = n_bytes if stop < 0 else stop
-        if not unicodedata.is_normalized(form, to_text(data[start:at])):
-            return False
-    return True
 
 
 @functools.cache

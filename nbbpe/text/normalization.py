@@ -11,15 +11,17 @@ import functools
 import re
 import sys
 import unicodedata
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..system.excerpt import shown
-from .normal_check import FORMS, Form, is_normal
+from .normal_check import FORMS, Form, other_parts
 from .utf8 import to_text
 from .windows import Window
 
+_LOOKED_AT = 1 << 8  # bytes at the end of a window in which a cut is first looked for
 _LONG_RUN = 1000  # characters; unicodedata takes time quadratic in a run of marks, here 3 ms
 
 
@@ -30,16 +32,8 @@ def check_normalizer(name: object) -> Form | None:
     raise ValueError(f"normalizer must be {', '.join(FORMS)} or None, and is {shown(name)}")
 
 
-def normalized(data: bytes, form: Form) -> bytes:
-    """A text in a normal form: `data` itself if it is in that form. Bytes that are invalid UTF-8 stay unchanged and in
-    their place."""
-    if is_normal(data, form):
-        return data
-    return normalized_text(to_text(data), form).encode(errors="surrogateescape")
-
-
 def normalized_text(text: str, form: Form) -> str:
-    """The same for text with undecodable bytes as `to_text` gives them."""
+    """A text in a normal form; undecodable bytes, as `to_text` gives them, stay unchanged and in their place."""
     if text.isascii():
         return text
     # Nothing is composed with the end of a line, or moved across it, and most lines are quickly found to be normal.
@@ -112,26 +106,53 @@ def is_kept_between(before: str, after: str, form: Form) -> bool:
     )
 
 
-def normal_part(text: bytes, breaks: NDArray[np.int64], form: Form) -> tuple[bytes, NDArray[np.int64]]:
-    """A text in a normal form, and its breaks, which are changed in place; no others are found in the normalized text."""
-    if is_normal(text, form):  # and so is each part of it
-        return text, breaks
+def normalized(text: bytes, breaks: NDArray[np.int64], form: Form) -> tuple[bytes, NDArray[np.int64]]:
+    """A text in a normal form except at its breaks, and the breaks: the arguments themselves where it is in that form.
+
+    breaks : int64[n, 3], in order: start, end, id; no others are found in the normalized text
+    """
     parts: list[bytes] = []
-    n_bytes = done = 0
-    for row, (start, end, _) in enumerate(breaks.tolist()):
-        parts += [normalized(text[done:start], form), text[start:end]]
-        n_bytes += len(parts[-2])
-        breaks[row, :2] = n_bytes, n_bytes + end - start
-        n_bytes += end - start
-        done = end
-    parts.append(normalized(text[done:], form))
-    return b"".join(parts), breaks
+    ends, longer = [], [0]  # of each stretch that changes: where it ends, and by how much it and those before it are longer
+    done = 0
+    for start, end in other_parts(text, form):
+        for first, last in _between(breaks, start, end):
+            stretch = text[first:last]
+            new = normalized_text(to_text(stretch), form).encode(errors="surrogateescape")
+            if new != stretch:
+                parts += [text[done:first], new]
+                ends.append(last)
+                longer.append(longer[-1] + len(new) - len(stretch))
+                done = last
+    if not ends:
+        return text, breaks
+    moved = breaks.copy()
+    moved[:, :2] += np.array(longer)[np.searchsorted(ends, breaks[:, 0], "right"), np.newaxis]
+    return b"".join([*parts, text[done:]]), moved
+
+
+def _between(breaks: NDArray[np.int64], start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The stretches of a part of a text between the breaks in it."""
+    first, last = np.searchsorted(breaks[:, 1], start, "right"), np.searchsorted(breaks[:, 0], end)
+    for break_start, break_end in breaks[first:last, :2].tolist():
+        if start < break_start:
+            yield start, break_start
+        start = break_end
+    if start < end:
+        yield start, end
 
 
 def last_cut(window: Window) -> int:
     """The last place of a window up to which it can be normalized alone; its start if there is none."""
-    text, n_bytes = codecs.utf_8_decode(window.data[window.start : window.limit].data, "surrogateescape", False)
-    kept = text if text[-1:].isascii() else text.rstrip(_joining())
+    n = _LOOKED_AT
+    while True:
+        begin = max(window.limit - n, window.start)
+        while begin > window.start and window.data[begin] & 0xC0 == 0x80:  # a character begins there
+            begin -= 1
+        text, n_bytes = codecs.utf_8_decode(window.data[begin : window.limit].data, "surrogateescape", False)
+        kept = text if text[-1:].isascii() else text.rstrip(_joining())
+        if kept or begin == window.start:
+            break
+        n *= 16
     last = text[max(len(kept) - 1, 0) :]
-    cut = window.start + n_bytes - len(last.encode(errors="surrogateescape"))
+    cut = begin + n_bytes - len(last.encode(errors="surrogateescape"))
     return max(cut, *window.breaks[-1:, 1].tolist(), window.start)

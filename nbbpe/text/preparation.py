@@ -22,6 +22,7 @@ from ..system.lazy import lazy
 from .cutting import Cutter
 from .lacking_byte import LackingByte
 from .normal_check import FORMS, Form, is_normal
+from .normalization import normalized
 from .normalizer import Chain
 from .special_search import find_breaks
 from .unicode_sets import WHITESPACE, WORD
@@ -97,10 +98,8 @@ class Preparation:
 
     def leaves(self, text: str | bytes) -> bool:
         """Whether a text without a token that has a rule is left as it is. A str has no byte that the vocabulary lacks."""
-        return (isinstance(text, str) or self.has_all(text)) and self._is_normal(text)
-
-    def _is_normal(self, text: str | bytes) -> bool:
-        return self.forms is not None and all(is_normal(text, form) for form in self.forms)
+        has_all = isinstance(text, str) or self.has_all(text)
+        return self.forms is not None and has_all and all(is_normal(text, form) for form in self.forms)
 
     def prepared(
         self, text: bytes, rows: NDArray[np.int64], later: SpecialTokens, state: TextState
@@ -110,8 +109,8 @@ class Preparation:
         rows  : int64[n, 3], the special tokens found in the original text, and the breaks between documents
         later : the tokens to look for in normalized text
         """
-        if (breaks := self._breaks_if_left(text, rows, later, state)) is not None:  # of most parts, in less time
-            return text, breaks
+        if (with_forms := self._with_forms(text, rows, later, state)) is not None:  # as most parts, in less time
+            return with_forms
         data, found = self._normalized(text, self._ruled(text, _as_rows(rows, text)), state)
         if later.longest:
             window = padded(data)
@@ -125,27 +124,33 @@ class Preparation:
         breaks = np.array([row[:3] for row in found], dtype=np.int64).reshape(-1, 3)
         return data, breaks
 
-    def _breaks_if_left(
+    def _with_forms(
         self, text: bytes, rows: NDArray[np.int64], later: SpecialTokens, state: TextState
-    ) -> NDArray[np.int64] | None:
-        """The breaks of a part that is left as it is; None for one that may have to be changed."""
-        if not self._is_normal(text):
+    ) -> tuple[bytes, NDArray[np.int64]] | None:
+        """As `prepared`, of a part that is only put into normal forms; None for others, and for one with an error."""
+        if self.forms is None or self._has_rule(rows):
             return None
         is_separator = np.frombuffer(text, dtype=np.uint8)[rows[:, 0]] == SEPARATOR[0]
         if self.lacking:
             n_lacking = len(text) - len(text.translate(None, self.lacking))
             if n_lacking > (np.count_nonzero(is_separator) if SEPARATOR in self.lacking else 0):
                 return None
-        borders = rows[is_separator | (rows[:, 2] < 0)]
+        data, breaks = text, rows
+        for form in self.forms:
+            data, breaks = normalized(data, breaks, form)
         if later.longest:
-            rows = np.concatenate([rows, find_breaks(padded(text), 0, len(text), len(text), later)])
-            rows = rows[np.argsort(rows[:, 0])]
-            if (rows[1:, 0] < rows[:-1, 1]).any():  # those of the first turn take precedence
+            found = find_breaks(padded(data), 0, len(data), len(data), later)
+            breaks = np.concatenate([breaks, found])
+            breaks = breaks[np.argsort(breaks[:, 0])]
+            # Tokens of the first turn take precedence over those that overlap them.
+            if (breaks[1:, 0] < breaks[:-1, 1]).any() or self._has_rule(found):
                 return None
-        if np.isin(rows[:, 2], list(self.rules)).any():
-            return None
+        borders = rows[is_separator | (rows[:, 2] < 0)]
         state.n_bytes = len(text) - int(borders[-1, 1]) if len(borders) else state.n_bytes + len(text)
-        return rows
+        return data, breaks
+
+    def _has_rule(self, rows: NDArray[np.int64]) -> bool:
+        return bool(np.isin(rows[:, 2], list(self.rules)).any())
 
     def _normalized(self, text: bytes, rows: list[_Row], state: TextState) -> tuple[bytes, list[_Row]]:
         """The stretches between rows, normalized; one byte replaces the text of each row."""
