@@ -288,6 +288,7 @@ def test_a_short_text_in_normal_form_is_not_prepared(trained, monkeypatch):
 def test_a_text_without_tokens_that_have_a_rule_is_not_prepared(trained, monkeypatch, normalizer):
     """As with RoBERTa, whose mask takes whitespace, nearly all texts are."""
     ours = nbbpe.load(theirs_with(trained, normalizer=normalizer, added=[S, MASK]))
+    spaced = nbbpe.load(theirs_with(trained, normalizer=normalizer, added=[S, MASK], pre_tokenizer=pre.ByteLevel()))
     monkeypatch.setattr(preparation.Preparation, "_normalized", None)
     for text in "the <s> cat", "th\u00e9 <s> cat", "the <s> cat" * 1000, "th\u00e9 <s> cat" * 1000:
         ids = ours.encode(text)
@@ -296,14 +297,19 @@ def test_a_text_without_tokens_that_have_a_rule_is_not_prepared(trained, monkeyp
         assert ours.encode(text.encode()) == ours.encode(io.BytesIO(text.encode())) == ids
         assert ours.encode_batch([text] * 40) == [ids] * 40
         assert ours.count(text) == len(ids)
-    assert ours._encoder.encode_short("the cat", ours._specials, list) is not None
+        with_space = " " + text.replace("<s>", "<s> ").replace("<s>  ", "<s> ")
+        assert spaced.encode_batch([text] * 40) == [ours.encode(with_space)] * 40
+    for each in ours, spaced:
+        assert each._encoder.encode_short("the cat", each._specials, list) is not None
+        assert each._encoder.for_text("th\u00e9 cat", each._specials)[0] is each._encoder._encoder
     with pytest.raises(TypeError):
         ours.encode("the <mask>")
 
 
 @pytest.mark.exhaustive
+@pytest.mark.parametrize("prefix_space", [False, True])
 @pytest.mark.parametrize("normalizer", [None, norm.NFC(), norm.Sequence([norm.NFKC(), norm.NFD()])])
-def test_ids_are_the_same_where_every_text_is_prepared(trained, normalizer):
+def test_ids_are_the_same_where_every_text_is_prepared(trained, normalizer, prefix_space):
     """Also where a token with a rule has a part of another one, or is found only in normalized text."""
     rng = random.Random(5)
     added = [
@@ -314,21 +320,34 @@ def test_ids_are_the_same_where_every_text_is_prepared(trained, normalizer):
         Added("k>", normalized=False),
         Added("< ", lstrip=True),
     ]
-    for _ in range(examples(20, 200)):
+    for _ in range(examples(15, 80)):
         chosen = rng.sample(added, rng.randrange(1, len(added) + 1))
-        ours, prepared = (nbbpe.load(theirs_with(trained, normalizer=normalizer, added=chosen)) for _ in range(2))
-        prepared._encoder._looks_first = False
-        parts = [*(token.content for token in added), " ", "\n", "e\u0301", "\u00e9", "\ufb01", "a", "the cat", "ask>", "<"]
-        strings = ["".join(rng.choices(parts, k=rng.randrange(1, 12))) for _ in range(30)]
+        parts = {"normalizer": normalizer, "added": chosen, "pre_tokenizer": pre.ByteLevel(prefix_space)}
+        ours, prepared = (nbbpe.load(theirs_with(trained, **parts)) for _ in range(2))
+        if isinstance(prepared._encoder, prepared_encoder.PreparedEncoder):
+            prepared._encoder._looks_first = False
+            vars(prepared._encoder._preparation)["_with_forms"] = lambda *arguments: None
+        pieces = [
+            *(token.content for token in added),
+            " ",
+            "\n",
+            "e\u0301",
+            "\u00e9",
+            "\ufb01",
+            "a",
+            "the cat",
+            "ask>",
+            "<",
+        ]
+        strings = ["".join(rng.choices(pieces, k=rng.randrange(1, 12))) for _ in range(30)]
         allowed = rng.sample(list(ours.special_tokens), rng.randrange(len(ours.special_tokens) + 1))
         for text in strings:
             expected = prepared.encode(text, allowed_special=allowed)
             assert ours.encode(text, allowed_special=allowed) == expected
             assert ours.encode(text.encode(), allowed_special=allowed) == expected
             assert ours.count(text, allowed_special=allowed) == len(expected)
-        assert ours.encode_batch(strings, allowed_special=allowed) == prepared.encode_batch(
-            strings, allowed_special=allowed
-        )
+        batch, expected = (each.encode_batch(strings, allowed_special=allowed) for each in (ours, prepared))
+        assert batch == expected
 
 
 def test_short_texts_are_not_encoded_for_nothing_before_one_that_is_prepared(trained, monkeypatch):

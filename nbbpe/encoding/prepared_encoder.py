@@ -21,7 +21,7 @@ from .special_choice import pack_special_tokens
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
-_FEW_WITH_RULE = 8  # tokens with a rule
+_FEW_WITH_RULE = 16  # tokens with a rule
 _MOST_KEPT = 100  # choices of special tokens, see `_turns_of`
 
 
@@ -59,10 +59,12 @@ class PreparedEncoder(RewritingEncoder):
         if extras.cutter is not None:  # which must find the whitespace at a cut, to drop it
             is_cut = is_cut and extras.cutter.can_be_cut and chain.keeps_whitespace
         self.at_once = encoder.at_once or alone or ruled or not is_cut
-        # The tokens with a rule, as they are in normal text. Many would take longer to look for than to prepare a text.
-        with_rule = [self._later.get(token, token) for token in extras.ruled]
+        # The tokens with a rule, as they are in normal text; with a space after each of them, all have one. Many would take
+        # longer to look for than to prepare a text.
+        with_rule = [self._later.get(token, token) for token in (model.special if extras.prefix_space else extras.ruled)]
         self._with_rule: dict[type, list[Any]] = {str: with_rule, bytes: [token.encode() for token in with_rule]}
         self._looks_first = self._preparation.forms is not None and len(with_rule) <= _FEW_WITH_RULE
+        self._space: dict[type, Any] = {str: " ", bytes: b" "} if extras.prefix_space else {str: "", bytes: b""}
         self._has_all = not model.lacking
         self._kept: dict[bytes, _Turns] = {}
         self._allowed = self._turns_of(None)
@@ -105,8 +107,13 @@ class PreparedEncoder(RewritingEncoder):
         if type(text) is str and (text.isascii() or (self._has_all and len(text) <= SHORT)):
             sought = self._left(text, specials)
             if sought is not None:
-                return self._encoder.encode_short(text, sought, form)
+                return self._encoder.encode_short(self._spaced(text), sought, form)
         return None
+
+    def _spaced(self, text: Any) -> Any:
+        """A str or bytes with a space in front, if the tokenizer puts one there."""
+        space = self._space[type(text)]
+        return text if not text or text.startswith(space) else space + text
 
     def _left(self, text: str | bytes, specials: SpecialTokens | None) -> SpecialTokens | None:
         """The tokens to find in a text that needs no preparation besides; None for one that does.
@@ -122,7 +129,7 @@ class PreparedEncoder(RewritingEncoder):
     ) -> tuple[Encoder, str | Data, SpecialTokens | None]:
         data = text if isinstance(text, str) and self._has_all else to_bytes(text)
         sought = self._left(data, specials)
-        return (self, data, specials) if sought is None else (self._encoder, data, sought)
+        return (self, data, specials) if sought is None else (self._encoder, self._spaced(data), sought)
 
     def reading(self, reader: Windows) -> Windows:
         """See Encoder. The tokens of the first turn are found already; those of the second turn are as in `allowing`."""

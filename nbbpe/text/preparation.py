@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _WORD = regex.compile(f"[{WORD}]")
 _ASCII_SPACE = b" \t\n\r\x0b\x0c"
+_SPACE = 0x20
 _NEAR = 1 << 12
 
 
@@ -91,13 +92,16 @@ class Preparation:
 
     @lazy
     def forms(self) -> list[Form] | None:
-        """The normal forms of texts that are left as they are if no token with a rule is in them; None if every text needs
-        preparation."""
+        """The normal forms that texts are put into, if nothing else is done to those without a token that has a rule, but
+        for a space in front; else None."""
         kinds: list[Any] = self.chain.kinds
-        return None if self.prefix_space or self.cutter or not set(kinds).issubset(FORMS) else kinds
+        return None if self.cutter or not set(kinds).issubset(FORMS) else kinds
 
     def leaves(self, text: str | bytes) -> bool:
-        """Whether a text without a token that has a rule is left as it is. A str has no byte that the vocabulary lacks."""
+        """Whether a text without a token that has a rule is left as it is, but for a space in front.
+
+        A str has no byte that the vocabulary lacks.
+        """
         has_all = isinstance(text, str) or self.has_all(text)
         return self.forms is not None and has_all and all(is_normal(text, form) for form in self.forms)
 
@@ -119,10 +123,8 @@ class Preparation:
             found = self._ruled(data, sorted([*borders, *_as_rows(new, data)]))
         if self.cutter is not None:
             return _cut(data, found, self.cutter, self.prefix_space)
-        if self.prefix_space:
-            data, found = _with_spaces(data, found, state)
         breaks = np.array([row[:3] for row in found], dtype=np.int64).reshape(-1, 3)
-        return data, breaks
+        return _with_spaces(data, breaks, state) if self.prefix_space else (data, breaks)
 
     def _with_forms(
         self, text: bytes, rows: NDArray[np.int64], later: SpecialTokens, state: TextState
@@ -147,7 +149,7 @@ class Preparation:
                 return None
         borders = rows[is_separator | (rows[:, 2] < 0)]
         state.n_bytes = len(text) - int(borders[-1, 1]) if len(borders) else state.n_bytes + len(text)
-        return data, breaks
+        return _with_spaces(data, breaks, state) if self.prefix_space else (data, breaks)
 
     def _has_rule(self, rows: NDArray[np.int64]) -> bool:
         return bool(np.isin(rows[:, 2], list(self.rules)).any())
@@ -230,24 +232,19 @@ def _as_rows(rows: NDArray[np.int64], text: bytes) -> list[_Row]:
     return [_Row(start, end, token_id, token_id < 0 or text[start] == separator) for start, end, token_id in rows.tolist()]
 
 
-def _with_spaces(data: bytes, rows: list[_Row], state: TextState) -> tuple[bytes, list[_Row]]:
-    """The same with a space in front of each stretch that has none."""
-    parts: list[bytes] = []
-    found: list[_Row] = []
-    done = added = 0
-    for row in [*rows, _Row(len(data), len(data), 0, False)]:
-        if row.start > done:
-            if not state.prefixed and data[done : done + 1] != b" ":
-                parts.append(b" ")
-                added += 1
-            parts.append(data[done : row.start])
-            state.prefixed = True
-        if len(found) < len(rows):
-            parts.append(data[row.start : row.end])
-            found.append(row._replace(start=row.start + added, end=row.end + added))
-            state.prefixed = False
-        done = row.end
-    return b"".join(parts), found
+def _with_spaces(data: bytes, breaks: NDArray[np.int64], state: TextState) -> tuple[bytes, NDArray[np.int64]]:
+    """The same with a space in front of each stretch between breaks that has none."""
+    text = np.frombuffer(data, dtype=np.uint8)
+    starts, ends = np.append(0, breaks[:, 1]), np.append(breaks[:, 0], len(data))
+    is_empty = starts == ends
+    needs_space = ~is_empty
+    needs_space[~is_empty] = text[starts[~is_empty]] != _SPACE
+    needs_space[0] &= not state.prefixed
+    state.prefixed = not is_empty[-1] or (state.prefixed and not len(breaks))
+    places = starts[needs_space]
+    moved = breaks.copy()
+    moved[:, :2] += np.searchsorted(places, breaks[:, 0], "right")[:, np.newaxis]
+    return np.insert(text, places, _SPACE).tobytes(), moved
 
 
 def _cut(data: bytes, rows: list[_Row], cutter: Cutter, prefix_space: bool) -> tuple[bytes, NDArray[np.int64]]:
