@@ -52,7 +52,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "held": [(part_joiner, "_HELD_BYTES")],
     "parts": [
         *[(regex_splitter, "AT_ONCE"), (regex_splitter, "_MATCHES_AT_ONCE"), (pattern, "_PARTS_AT_ONCE")],
-        *[(pattern, "_LONG_PART"), (regex_encoder, "_IDS_AT_ONCE")],
+        *[(pattern, "_LONG_PART"), (regex_encoder, "_AT_ONCE")],
     ],
     "for_workers": [(parallel_counting, "MIN_BYTES_FOR_WORKERS"), (division, "MIN_BYTES_FOR_WORKERS")],
     "for_threads": [(threads, "BYTES_PER_THREAD")],

@@ -299,7 +299,7 @@ def test_a_map_can_be_closed_while_an_error_is_on_its_way(trained, tmp_path):
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(compiled_encoder.CompiledEncoder, "_advance", interrupt)
-            patch.setattr(regex_encoder.RegexEncoder, "_encode_document", interrupt)
+            patch.setattr(regex_encoder.RegexEncoder, "_merge", interrupt)
             with pytest.raises(KeyboardInterrupt), mapped(path) as text:
                 call(text)
 

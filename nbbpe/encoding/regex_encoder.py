@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,15 @@ from numpy.typing import NDArray
 from ..kernels.encoding.merge_table import Merges
 from ..kernels.pieces.special_tokens import SpecialTokens
 from ..patterns.pattern import Pattern
-from ..system.stretches import gathered
+from ..system.stretches import gathered, starts_of
 from ..text.text_windows import first_special
 from ..text.utf8 import Data, has_surrogates, to_bytes, to_text
-from ..text.windows import Window, Windows
+from ..text.windows import NO_ID, Window, Windows
 from .encoder import Encoder
 from .pretoken_ids import ids_of_each
 
-_IDS_AT_ONCE = 1 << 16  # that are passed on together at least, unless there are fewer
+_AT_ONCE = 1 << 20  # bytes that pretokens take, about, which are merged together; a text may have fewer
+_PRETOKEN = 64  # bytes that a pretoken takes besides its text, about
 
 
 class RegexEncoder(Encoder):
@@ -45,48 +47,60 @@ class RegexEncoder(Encoder):
                 text = to_text(text)
             elif has_surrogates(text):
                 text = to_text(to_bytes(text))
-            yield from self._encode_document(text)
+            parts = self._encode([text], [])
         else:
-            yield from (ids for ids, _ in self._encode_stretches(self.window_of(to_bytes(text), specials)))
+            parts = self._encode_whole(self.window_of(to_bytes(text), specials))
+        yield from (ids for ids, _ in parts)
 
     def encode_window(self, window: Window) -> NDArray[Any]:
-        return np.concatenate([np.empty(0, dtype=self.dtype), *(ids for ids, _ in self._encode_stretches(window))])
+        return np.concatenate([np.empty(0, dtype=self.dtype), *(ids for ids, _ in self._encode_whole(window))])
 
     def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         taken = 0
         while (window := reader.advance(taken)) is not None:
             window = window.of_whole_documents()
             taken = window.end
-            without_id = window.ends_document()
-            parts = [np.empty(0, dtype=self.dtype)]
-            counts = np.zeros(len(window.breaks) + 1, dtype=np.int64)  # of this part, in each stretch
-            first = n_ids = 0  # the break that this part comes to first
-            for ids, number in self._encode_stretches(window):
-                if n_ids >= _IDS_AT_ONCE:
-                    yield np.concatenate(parts), np.cumsum(counts[first:number])[without_id[first:number]]
-                    parts, first, n_ids = [], number, 0
-                    counts[number] = 0
-                parts.append(ids)
-                counts[number] += len(ids)
-                n_ids += len(ids)
-            yield np.concatenate(parts), np.cumsum(counts[first:-1])[without_id[first:]]
+            yield from self._encode_whole(window)
 
-    def _encode_stretches(self, window: Window) -> Iterator[tuple[NDArray[Any], int]]:
-        """The ids of a window in parts, each with the number of breaks before it."""
-        for number, (document, break_id) in enumerate(window.texts()):
-            for ids in self._encode_document(document):
-                yield ids, number
-            if break_id >= 0:
-                yield np.array([break_id], dtype=self.dtype), number + 1
+    def _encode_whole(self, window: Window) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+        """As `encode_all`, of all of a window."""
+        return self._encode((document for document, _ in window.texts()), window.breaks[:, 2].tolist())
 
-    def _encode_document(self, document: str) -> Iterator[NDArray[Any]]:
-        """The ids of a document without special tokens, in parts. Of each part, each distinct pretoken is merged once."""
-        for pretokens in self._pattern.stream(document):
-            numbers: dict[str, int] = {}
-            occurrences = np.array([numbers.setdefault(pretoken, len(numbers)) for pretoken in pretokens], dtype=np.int64)
-            if not numbers:
-                continue
-            distinct = [pretoken.encode(errors="surrogateescape") for pretoken in numbers]
-            ids, ends = ids_of_each(distinct, self.merges, self.dtype)
-            # The ids of every occurrence: ids[ends[k]:ends[k + 1]] for pretoken k.
-            yield gathered(ids, ends[occurrences], np.diff(ends)[occurrences])
+    def _encode(
+        self, documents: Iterable[str], break_ids: Sequence[int]
+    ) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+        """The ids of documents, without special tokens, and of the breaks between them, as `encode_all` gives them.
+
+        Of each part, each distinct pretoken is merged once.
+        """
+        numbers: dict[str, int] = {}  # of distinct pretokens
+        pretokens: list[int] = []  # the number of each
+        breaks: list[tuple[int, int]] = []  # how many pretokens are before each, and its id
+        n_bytes = 0
+        for document, break_id in zip_longest(documents, break_ids):
+            for some in self._pattern.stream(document):
+                pretokens += [numbers.setdefault(pretoken, len(numbers)) for pretoken in some]
+                n_bytes += sum(map(len, some)) + _PRETOKEN * len(some)
+                if n_bytes >= _AT_ONCE:
+                    yield self._merge(numbers, pretokens, breaks)
+                    numbers, pretokens, breaks, n_bytes = {}, [], [], 0
+            if break_id is not None:  # as after the last document
+                breaks.append((len(pretokens), break_id))
+        yield self._merge(numbers, pretokens, breaks)
+
+    def _merge(
+        self, numbers: dict[str, int], pretokens: list[int], breaks: list[tuple[int, int]]
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        distinct = [pretoken.encode(errors="surrogateescape") for pretoken in numbers]
+        ids, starts = ids_of_each(distinct, self.merges, self.dtype)
+        # The ids of every occurrence: ids[starts[k]:starts[k + 1]] for pretoken k.
+        chosen = np.array(pretokens, dtype=np.int64)
+        lengths = np.diff(starts)[chosen]
+        ids = gathered(ids, starts[chosen], lengths)
+        if not breaks:  # as in most texts, in less time
+            return ids, np.empty(0, dtype=np.int64)
+        places, break_ids = np.array(breaks, dtype=np.int64).reshape(-1, 2).T
+        n_before = starts_of(lengths)[places]  # ids, without those of breaks
+        has_id = break_ids >= 0
+        ends = (n_before + np.cumsum(has_id))[break_ids == NO_ID]
+        return np.insert(ids, n_before[has_id], break_ids[has_id]), ends
