@@ -1542,7 +1542,11 @@ def test_what_differs_from_the_run_that_is_resumed_is_told_by_its_option(run, tm
         (["--separator", texts.SPECIAL], f"--separator is '{texts.SPECIAL}', and was not given"),
         (["--on-error", "skip"], "--on-error is 'skip', and was 'raise'"),
     ):
-        assert_one_line_error(run(*encode, *option), 1, f"cannot resume: {told} when the run began; undo that")
+        assert_one_line_error(run(*encode, *option), 2, f"cannot resume: {told} when the run began; undo that")
+    was = os.stat("text.txt")
+    os.utime("text.txt", (0, 0))
+    assert_one_line_error(run(*encode), 1, "cannot resume: the source 'text.txt' has changed: its time of the last change")
+    os.utime("text.txt", ns=(was.st_atime_ns, was.st_mtime_ns))
     assert run(*encode).code == 0
 
 

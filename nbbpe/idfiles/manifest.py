@@ -105,7 +105,8 @@ def new_manifest(path: str, job: EncodingJob, part_bytes: int, spans: list[Span]
 def read_manifest(path: str, job: EncodingJob) -> Manifest | None:
     """The manifest of a run of the same job; None if there is none, or of another job of which nothing is finished.
 
-    Raises ValueError that says what differs if it is of another job, or if its first line cannot be read.
+    Raises ValueError that says what differs if it is of another job (WrongArgument if that is an argument), or if its
+    first line cannot be read.
     """
     folder = os.path.dirname(path)
     way_out = f"delete {folder!r} to encode from the beginning"
@@ -125,10 +126,11 @@ def read_manifest(path: str, job: EncodingJob) -> Manifest | None:
         found = _finished(line, n_parts, moved)
         if found is not None:
             finished[found[0]] = found[1]
-    if (differs := _difference(about, job)) is not None:
-        if not finished:
-            return None
-        raise ValueError(f"cannot resume: {differs}; undo that to go on with what is finished, or {way_out}")
+    for error, differs in (WrongArgument, _other_argument(about, job)), (ValueError, _other_data(about, job)):
+        if differs is not None:
+            if not finished:
+                return None
+            raise error(f"cannot resume: {differs}; undo that to go on with what is finished, or {way_out}")
     if rest and not rest.endswith(b"\n"):
         os.truncate(path, len(data) - len(rest) + rest.rfind(b"\n") + 1)
     return Manifest(path, about["part_bytes"], [tuple(span) for span in about["parts"]], finished)
@@ -157,13 +159,10 @@ def _first_line(line: bytes, path: str, way_out: str) -> dict[str, Any]:
     return about
 
 
-def _difference(about: dict[str, Any], job: EncodingJob) -> str | None:
-    """What has changed since the run began, in words; None if nothing has."""
+def _other_argument(about: dict[str, Any], job: EncodingJob) -> str | None:
+    """What the caller has given otherwise than when the run began, in words; None if nothing."""
     if about["tokenizer"] != job.tokenizer:
         return f"the tokenizer is another one (fingerprint {job.tokenizer}, and {shown(about['tokenizer'])} began)"
-    for name, now in job.made_by.items():
-        if (began := about["made_by"].get(name)) != now:
-            return f"{name} is {shown(now)}, and was {shown(began)} when the run began"
     for name, now in job.options.items():
         if (began := about["options"].get(name)) != now:
             return f"{argument(name)} is {_given(now)}, and was {_given(began)} when the run began"
@@ -172,6 +171,15 @@ def _difference(about: dict[str, Any], job: EncodingJob) -> str | None:
     for then, now in zip(about["sources"], job.sources, strict=True):
         if os.path.basename(then["path"]) != os.path.basename(now["path"]):
             return f"{shown(now['path'])} stands where {shown(then['path'])} stood in the list of sources"
+    return None
+
+
+def _other_data(about: dict[str, Any], job: EncodingJob) -> str | None:
+    """What differs in the contents of the sources, or in what reads them, in words; None if nothing does."""
+    for name, now in job.made_by.items():
+        if (began := about["made_by"].get(name)) != now:
+            return f"{name} is {shown(now)}, and was {shown(began)} when the run began"
+    for then, now in zip(about["sources"], job.sources, strict=False):
         for name, words in _WORDS.items():
             if then[name] != now[name]:
                 return f"the source {now['path']!r} has changed: its {words} is {now[name]}, and was {shown(then[name])}"
