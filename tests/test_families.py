@@ -319,6 +319,7 @@ def test_ids_are_the_same_where_every_text_is_prepared(trained, normalizer, pref
         Added("\u00e9k", normalized=True, rstrip=True),
         Added("k>", normalized=False),
         Added("< ", lstrip=True),
+        Added(" the", normalized=False),  # which a space in front must not make
     ]
     for _ in range(examples(15, 80)):
         chosen = rng.sample(added, rng.randrange(1, len(added) + 1))

@@ -105,13 +105,14 @@ class PreparedEncoder(RewritingEncoder):
     def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
         """See Encoder. All vocabularies have the bytes of ASCII."""
         if type(text) is str and (text.isascii() or (self._has_all and len(text) <= SHORT)):
-            sought = self._left(text, specials)
+            spaced = self._spaced(text)
+            sought = self._left(spaced, specials)
             if sought is not None:
-                return self._encoder.encode_short(self._spaced(text), sought, form)
+                return self._encoder.encode_short(spaced, sought, form)
         return None
 
     def _spaced(self, text: Any) -> Any:
-        """A str or bytes with a space in front, if the tokenizer puts one there."""
+        """A str or bytes with a space in front, if the tokenizer puts one there. (A token may begin with it.)"""
         space = self._space[type(text)]
         return text if not text or text.startswith(space) else space + text
 
@@ -128,8 +129,9 @@ class PreparedEncoder(RewritingEncoder):
         self, text: str | Data, specials: SpecialTokens | None
     ) -> tuple[Encoder, str | Data, SpecialTokens | None]:
         data = text if isinstance(text, str) and self._has_all else to_bytes(text)
-        sought = self._left(data, specials)
-        return (self, data, specials) if sought is None else (self._encoder, self._spaced(data), sought)
+        spaced = self._spaced(data)
+        sought = self._left(spaced, specials)
+        return (self, data, specials) if sought is None else (self._encoder, spaced, sought)
 
     def reading(self, reader: Windows) -> Windows:
         """See Encoder. The tokens of the first turn are found already; those of the second turn are as in `allowing`."""
