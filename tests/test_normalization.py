@@ -40,6 +40,7 @@ from nbbpe.text import normal_check, normalization, windows
 from nbbpe.text.chunks import CutRules
 from nbbpe.text.normal_check import FORMS
 from nbbpe.text.rewriting import RewritingReader
+from nbbpe.text.utf8 import padded
 from nbbpe.text.windows import NO_ID
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")
@@ -528,6 +529,34 @@ def test_a_long_piece_is_looked_through_a_few_times_only(sizes):
         n_windows += 1
     assert window.data[: window.end].tobytes().decode() == "é" * 100_000
     assert n_windows < 20
+
+
+def test_a_cut_is_found_at_the_end_of_a_window_as_in_all_of_it(monkeypatch):
+    rng = random.Random(3)
+    parts = [
+        "a",
+        " ",
+        "\u0301",
+        "\u0323",
+        "\u00e9",
+        "\u1161",
+        "\uac00",
+        "\u4e2d",
+        "\U0001f600",
+        "\udc80",
+        "\udce2",
+        "\udcf0",
+    ]
+    for _ in range(500):
+        data = "".join(rng.choices(parts, k=rng.randrange(30))).encode(errors="surrogateescape")
+        start, limit = sorted(rng.choices(range(len(data) + 1), k=2))
+        window = windows.Window(padded(data), start, len(data), limit, NO_BREAKS)
+        found = []
+        for n in 1, 5, 1000:
+            monkeypatch.setattr(normalization, "_LOOKED_AT", n)
+            found.append(normalization.last_cut(window))
+        assert found == [found[-1]] * 3, (data, start, limit)
+        assert start <= found[0] <= limit
 
 
 def test_a_tokenizer_without_a_normalizer_never_asks(plain):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..system.excerpt import shown
 from .normal_check import FORMS, Form, other_parts
-from .utf8 import to_text
+from .utf8 import LONGEST_CHARACTER, to_text
 from .windows import Window
 
 _LOOKED_AT = 1 << 8  # bytes at the end of a window in which a cut is first looked for
@@ -146,7 +146,8 @@ def last_cut(window: Window) -> int:
     n = _LOOKED_AT
     while True:
         begin = max(window.limit - n, window.start)
-        while begin > window.start and window.data[begin] & 0xC0 == 0x80:  # a character begins there
+        floor = max(begin - LONGEST_CHARACTER, window.start)
+        while begin > floor and window.data[begin] & 0xC0 == 0x80:  # so that a character begins there
             begin -= 1
         text, n_bytes = codecs.utf_8_decode(window.data[begin : window.limit].data, "surrogateescape", False)
         kept = text if text[-1:].isascii() else text.rstrip(_joining())
