@@ -130,14 +130,15 @@ class RewritingEncoder(Encoder):
     def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
         """See Encoder."""
         encoder, data, sought = self.for_text(text, specials)
-        if encoder is not self:
-            return encoder.encode_text(data, sought)
-        return self.encode_window(self.window_of(to_bytes(data), specials))
+        return self._encode_rewritten(data, specials) if encoder is self else encoder.encode_text(data, sought)
 
     def count(self, text: str | Data, specials: SpecialTokens | None) -> int:
         """See Encoder."""
         encoder, data, sought = self.for_text(text, specials)
-        return len(self.encode_text(data, specials)) if encoder is self else encoder.count(data, sought)
+        return len(self._encode_rewritten(data, specials)) if encoder is self else encoder.count(data, sought)
+
+    def _encode_rewritten(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
+        return self.encode_window(self.window_of(to_bytes(text), specials))
 
     def encode_window(self, window: Window) -> NDArray[Any]:
         """See Encoder. The window is rewritten already, as `window_of` gives it."""

@@ -4,8 +4,8 @@ The order is that of tokenizers (Hugging Face's): special tokens are found in th
 whitespace beside it, or must be a separate word; the stretches between them are normalized; tokens of normalized text are
 found there; and each stretch between all of these gets a space in front if the tokenizer says so.
 
-All of it is Python, a stretch at a time. A tokenizer without preparation never uses it, and most texts of one that has only
-normal forms and rules for tokens do not either (see `Preparation.leaves`).
+Most of it is Python, a stretch at a time. A tokenizer without preparation never uses it. Of one that has only normal forms,
+rules for tokens and spaces, most texts are not prepared (see `Preparation.leaves`), and most windows all at once.
 """
 
 from __future__ import annotations
@@ -133,10 +133,8 @@ class Preparation:
         if self.forms is None or self._has_rule(rows):
             return None
         is_separator = np.frombuffer(text, dtype=np.uint8)[rows[:, 0]] == SEPARATOR[0]
-        if self.lacking:
-            n_lacking = len(text) - len(text.translate(None, self.lacking))
-            if n_lacking > (np.count_nonzero(is_separator) if SEPARATOR in self.lacking else 0):
-                return None
+        if self._n_lacking(text) > (np.count_nonzero(is_separator) if SEPARATOR in self.lacking else 0):
+            return None
         data, breaks = text, rows
         for form in self.forms:
             data, breaks = normalized(data, breaks, form)
@@ -178,7 +176,11 @@ class Preparation:
 
     def has_all(self, text: bytes) -> bool:
         """Whether the vocabulary has all bytes of a text."""
-        return not self.lacking or text.isascii() or len(text.translate(None, self.lacking)) == len(text)
+        return self._n_lacking(text) == 0
+
+    def _n_lacking(self, text: bytes) -> int:
+        """How many bytes of a text the vocabulary lacks."""
+        return 0 if not self.lacking or text.isascii() else len(text) - len(text.translate(None, self.lacking))
 
     def _check(self, stretch: bytes, place: int) -> None:
         """Raise LackingByte for a byte that the vocabulary lacks."""
