@@ -30,7 +30,7 @@ import nbbpe
 from nbbpe.formats.dialects import translated
 from nbbpe.patterns.pattern import NAMED
 from nbbpe.system import scratch
-from nbbpe.text.normal_check import FORMS
+from nbbpe.text.normal_characters import FORMS
 
 transformers = pytest.importorskip("transformers", reason="needs transformers")
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from nbbpe.kernels.pieces.inert_characters import CODE_POINTS, skip_inert
 from nbbpe.text import normal_check
-from nbbpe.text.normal_check import FORMS, inert_characters, is_normal
+from nbbpe.text.normal_characters import FORMS, inert_characters
+from nbbpe.text.normal_check import is_normal
 
 # What forms change, compose, move, or leave, of all lengths in UTF-8: letters and marks of several scripts, the parts of
 # Hangul, compatibility characters, what was added late, and bytes of invalid UTF-8.
@@ -89,28 +90,6 @@ def test_any_length_has_the_same_answer(form):
             assert is_normal(text * n, form) == unicodedata.is_normalized(form, text)
     assert not is_normal(("th\u00ea " * 700_000 + "e\u0344").encode(), form)
     assert normal_check._n_checked > normal_check._MANY
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_what_is_inert_stays_as_it_is_beside_anything(form):
-    """It is not composed with what is before it, and that is not changed otherwise."""
-    bits = np.unpackbits(inert_characters(form), bitorder="little")
-    assert len(bits) == CODE_POINTS
-    characters = list(map(chr, np.flatnonzero(bits)))
-    assert set(map(chr, range(0x80))) < set(characters)
-    sides = ["e", "\u0301", "\u1100", "\u1161", "\u11a8", "\uac00", "\u09c7", "\u09be", "\u3099", "\u0327\u0301", "\u0653"]
-    for before in sides:
-        normal_before = unicodedata.normalize(form, before)
-        text = "".join(f"{before}{character}\n" for character in characters)
-        expected = "".join(f"{normal_before}{character}\n" for character in characters)
-        assert unicodedata.normalize(form, text) == expected
-
-
-def test_few_characters_in_use_are_not_inert():
-    bits = np.unpackbits(inert_characters("NFC"), bitorder="little")
-    for first, last in (0xC0, 0x2FF), (0x400, 0x482), (0x5D0, 0x5EA), (0x3041, 0x3096), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3):
-        assert bits[first : last + 1].all(), hex(first)
-    assert bits[0x1F600:0x1F650].all()
 
 
 # The kernel

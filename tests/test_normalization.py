@@ -38,7 +38,7 @@ from nbbpe.patterns.pattern import NAMED
 from nbbpe.sources import Tally, find_inputs
 from nbbpe.text import normal_check, normalization, windows
 from nbbpe.text.chunks import CutRules
-from nbbpe.text.normal_check import FORMS
+from nbbpe.text.normal_characters import FORMS, joining_characters
 from nbbpe.text.rewriting import RewritingReader
 from nbbpe.text.utf8 import padded
 from nbbpe.text.windows import NO_ID
@@ -439,25 +439,6 @@ def test_what_is_between_breaks_is_normalized_alone(form):
         assert (found, found_breaks.tolist()) == (expected, moved)
 
 
-@pytest.mark.exhaustive
-def test_text_can_be_cut_before_any_character_that_does_not_join():
-    """Checked where it is most likely to fail: after each character that something can compose with."""
-    joining = set(normalization._joining())
-    assert not joining & set(map(chr, range(0x300)))
-    firsts = {unicodedata.normalize("NFD", chr(code))[0] for code in range(0xC0, 0x30000)}
-    firsts = sorted({c for c in firsts if unicodedata.combining(c)} | set("ae=<\u0915\u09c7\u1100\uac00\u304b\U00011131"))
-    for code in filter(lambda code: not 0xD800 <= code < 0xE000, range(0x80, 0x30000)):
-        if chr(code) in joining or not unicodedata.decomposition(chr(code)):
-            continue
-        for left in firsts[:: (1 + code % 7) * examples(5, 1)]:
-            for form in FORMS:
-                both = unicodedata.normalize(form, left) + unicodedata.normalize(form, chr(code))
-                assert unicodedata.normalize(form, left + chr(code)) == both
-    # And some that do.
-    assert {"\u0301", "\u1161", "\u11a8", "\u09be", "\u0dcf", "\uff9e", "\u0f73", "\U00011127"} <= joining
-    assert not {"\u1100", "\uac00", "中", "\u0915", "\udcff", "\u0628"} & joining
-
-
 def test_several_processes_give_the_same(nfc, plain, tmp_path, sizes):
     sizes(for_workers=0)
     whole = "".join(HARD) * 3
@@ -478,7 +459,7 @@ def test_memory_does_not_grow_with_a_file(nfc, tmp_path):
     path.write_text((JAMO.replace(" ", "\u3002") + "e\u0301\u0323") * 200_000, encoding="utf-8")
     assert path.stat().st_size > 9 << 20
     list(nfc.encode_iterable(["\u1100" * 10, "中\u0301"]))
-    normalization._joining()
+    joining_characters("NFC")
     normalization._long_runs("NFD")
     tracemalloc.start()
     try:
@@ -523,7 +504,7 @@ def test_a_long_piece_is_looked_through_a_few_times_only(sizes):
     specials = new_special_tokens([], [])
     stream = windows.TextStream(["e\u0301" * 100_000])
     to_nfc = functools.partial(normalization.normalized, form="NFC")
-    reader = RewritingReader(windows.Reader(stream, None, specials), normalization.last_cut, to_nfc)
+    reader = RewritingReader(windows.Reader(stream, None, specials), partial(normalization.last_cut, form="NFC"), to_nfc)
     n_windows = 1
     while (window := reader.advance(0)).limit < window.end:  # whoever cannot take anything yet
         n_windows += 1
@@ -554,7 +535,7 @@ def test_a_cut_is_found_at_the_end_of_a_window_as_in_all_of_it(monkeypatch):
         found = []
         for n in 1, 5, 1000:
             monkeypatch.setattr(normalization, "_LOOKED_AT", n)
-            found.append(normalization.last_cut(window))
+            found.append(normalization.last_cut(window, "NFC"))
         assert found == [found[-1]] * 3, (data, start, limit)
         assert start <= found[0] <= limit
 

@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any
 
 from ..kernels.pieces.special_tokens import SpecialTokens
-from ..text.normal_check import Form, is_normal
+from ..text.normal_characters import Form
+from ..text.normal_check import is_normal
 from ..text.normalization import last_cut, normalized
 from ..text.rewriting import RewritingReader, rewritten_window
 from ..text.utf8 import Data, to_bytes
@@ -36,7 +37,7 @@ class NormalizingEncoder(RewritingEncoder):
         return self._encoder if is_normal(data, self._form) else self, data, specials
 
     def reading(self, reader: Windows) -> Windows:
-        return RewritingReader(reader, last_cut, self._rewrite)
+        return RewritingReader(reader, partial(last_cut, form=self._form), self._rewrite)
 
     def window_of(self, document: bytes, specials: SpecialTokens | None) -> Window:
         return rewritten_window(super().window_of(document, specials), self._rewrite)

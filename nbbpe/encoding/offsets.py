@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..model.byte_alphabet import byte_characters
 from ..model.packed_vocab import PackedVocab
 from ..model.post_processor import Trimming
-from ..text.normal_check import Form
+from ..text.normal_characters import Form
 from ..text.unicode_sets import WHITESPACE
 from .decoder import Decoder
 from .tokens import in_characters

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..system.integers import check_positive
 from ..system.paths import Path, file_size
 from .byte_source import read_at
-from .normal_check import Form
+from .normal_characters import Form
 from .normalization import is_kept_between
 from .special_search import find_breaks
 from .utf8 import Data, padded, to_text

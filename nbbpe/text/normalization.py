@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 import functools
 import re
-import sys
 import unicodedata
 from collections.abc import Iterator
 
@@ -17,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..system.excerpt import shown
-from .normal_check import FORMS, Form, other_parts
+from .normal_characters import FORMS, Form, changed_to, changing_characters, decomposed, joining_characters
+from .normal_check import other_parts
 from .utf8 import LONGEST_CHARACTER, to_text
 from .windows import Window
 
@@ -45,7 +45,7 @@ def _normalized_line(line: str, form: Form) -> str:
     if unicodedata.is_normalized(form, line):
         return line
     if len(line) > _LONG_RUN:
-        full: Form = "NFKD" if form in ("NFKC", "NFKD") else "NFD"
+        full = decomposed(form)
         line = _long_runs(full).sub(lambda run: _sorted_marks(run[0], full), line)
     return unicodedata.normalize(form, line)
 
@@ -56,13 +56,8 @@ def _long_runs(full: Form) -> re.Pattern[str]:
 
     Sorted by their combining class, as normal forms have them, marks take linear time.
     """
-    everything = map(chr, range(sys.maxunicode + 1))
-    marks = "".join(
-        each
-        for each in everything
-        if unicodedata.combining(each)
-        or (unicodedata.decomposition(each) and unicodedata.combining(unicodedata.normalize(full, each)[0]))
-    )
+    pairs = zip(changing_characters(), changed_to(full), strict=True)
+    marks = "".join([each for each, new in pairs if unicodedata.combining(new[0])])
     return re.compile(f"[{marks}]{{{_LONG_RUN},}}")
 
 
@@ -70,25 +65,6 @@ def _sorted_marks(run: str, full: Form) -> str:
     """The marks of such a run, decomposed one by one and sorted."""
     marks = "".join([unicodedata.normalize(full, each) for each in run])
     return "".join(sorted(marks, key=unicodedata.combining))
-
-
-@functools.cache
-def _joining() -> str:
-    """The characters that some normal form composes with the text before them, or moves before it; a few more do no harm.
-
-    Text on both sides of the start of any other character can be normalized alone. Takes about 0.2 s.
-    """
-    everything = map(chr, range(sys.maxunicode + 1))
-    changing = [each for each in everything if unicodedata.combining(each) or not unicodedata.is_normalized("NFKD", each)]
-    later: set[str] = set()  # the characters after the first one of a decomposition
-    for character in changing:
-        later.update(unicodedata.normalize("NFD", character)[1:])
-
-    def joins(character: str) -> bool:
-        first = unicodedata.normalize("NFKD", character)[0]
-        return first in later or unicodedata.combining(first) > 0
-
-    return "".join(filter(joins, later.union(changing)))
 
 
 def is_kept_between(before: str, after: str, form: Form) -> bool:
@@ -100,7 +76,7 @@ def is_kept_between(before: str, after: str, form: Form) -> bool:
     beside = before[-1:] + after[:3]
     if beside.isascii():
         return True
-    joining = _joining()
+    joining = joining_characters(form)
     return unicodedata.is_normalized(form, beside[:-1] if len(after) > 2 else beside) and not any(
         character in joining for character in beside
     )
@@ -141,7 +117,7 @@ def _between(breaks: NDArray[np.int64], start: int, end: int) -> Iterator[tuple[
         yield start, end
 
 
-def last_cut(window: Window) -> int:
+def last_cut(window: Window, form: Form) -> int:
     """The last place of a window up to which it can be normalized alone; its start if there is none."""
     n = _LOOKED_AT
     while True:
@@ -150,7 +126,7 @@ def last_cut(window: Window) -> int:
         while begin > floor and window.data[begin] & 0xC0 == 0x80:  # so that a character begins there
             begin -= 1
         text, n_bytes = codecs.utf_8_decode(window.data[begin : window.limit].data, "surrogateescape", False)
-        kept = text if text[-1:].isascii() else text.rstrip(_joining())
+        kept = text if text[-1:].isascii() else text.rstrip(joining_characters(form))
         if kept or begin == window.start:
             break
         n *= 16

@@ -14,7 +14,7 @@ from typing import Any
 from ..patterns.given_regex import seconds_for
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
-from .normal_check import FORMS, Form
+from .normal_characters import FORMS, Form
 from .normalization import check_normalizer, normalized_text
 from .steps import Steps, compiled_step, kind_of, naming_timeout, string_or_regex
 from .unicode_sets import ACCENTS, CONTROL, MARKS, WHITESPACE, characters, members

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from ..system.lazy import lazy
 from .cutting import Cutter
 from .lacking_byte import LackingByte
-from .normal_check import FORMS, Form, is_normal
+from .normal_characters import FORMS, Form
+from .normal_check import is_normal
 from .normalization import normalized
 from .normalizer import Chain
 from .special_search import find_breaks
