@@ -15,7 +15,7 @@ from .normal_characters import Form, inert_characters
 from .utf8 import CHECKED_CHARACTERS, LONGEST_CHARACTER, to_bytes, to_text
 
 _FEW, _MANY = 1 << 12, 1 << 23  # bytes or characters: of a text, and of all texts, up to which `unicodedata` checks alone
-# Bytes, about, that `unicodedata` checks from a character on that is not inert: at first, and where there are many of them.
+# Bytes, about, that are doubtful from a character on that is not inert: at first, and where there are many of them.
 _LEAST, _MOST = 1 << 7, 1 << 12
 
 _ASCII = re.compile("[\\x00-\\x7f]")
@@ -30,11 +30,12 @@ def is_normal(text: str | bytes, form: Form) -> bool:
         if not _kernel_pays(len(text)):
             return unicodedata.is_normalized(form, text)
         return all(is_normal(to_bytes(part), form) for part in _parts(text))
-    return next(other_parts(text, form), None) is None
+    parts = doubtful_parts(text, form)
+    return all(unicodedata.is_normalized(form, to_text(text[start:end])) for start, end in parts)
 
 
-def other_parts(data: bytes, form: Form) -> Iterator[tuple[int, int]]:
-    """The parts of a text that are not in a normal form, as (start, end): each can be normalized alone.
+def doubtful_parts(data: bytes, form: Form) -> Iterator[tuple[int, int]]:
+    """The parts of a text that may not be in a normal form, as (start, end): each can be normalized alone.
 
     They are long enough that there are few of them, and may have the most part in the form.
     """
@@ -42,8 +43,7 @@ def other_parts(data: bytes, form: Form) -> Iterator[tuple[int, int]]:
         return
     n_bytes = len(data)
     if not _kernel_pays(n_bytes):
-        if not unicodedata.is_normalized(form, to_text(data)):
-            yield 0, n_bytes
+        yield 0, n_bytes
         return
     from ..kernels.pieces.inert_characters import skip_inert
 
@@ -55,8 +55,7 @@ def other_parts(data: bytes, form: Form) -> Iterator[tuple[int, int]]:
         n_ahead = _LEAST if at - done > n_ahead else min(2 * n_ahead + 1, _MOST)
         stop = data.find(b" ", at + n_ahead)
         at = done = n_bytes if stop < 0 else stop
-        if not unicodedata.is_normalized(form, to_text(data[start:at])):
-            yield start, at
+        yield start, at
 
 
 def _kernel_pays(n: int) -> bool:

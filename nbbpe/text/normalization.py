@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..system.excerpt import shown
-from .normal_characters import FORMS, Form, changed_to, changing_characters, decomposed, joining_characters
-from .normal_check import other_parts
+from .normal_characters import FORMS, Form, changing_characters, decomposed, joining_characters
+from .normal_check import doubtful_parts
 from .utf8 import LONGEST_CHARACTER, to_text
 from .windows import Window
 
@@ -36,28 +36,33 @@ def normalized_text(text: str, form: Form) -> str:
     """A text in a normal form; undecodable bytes, as `to_text` gives them, stay unchanged and in their place."""
     if text.isascii():
         return text
-    # Nothing is composed with the end of a line, or moved across it, and most lines are quickly found to be normal.
-    return "".join([_normalized_line(line, form) for line in text.splitlines(keepends=True)])
+    # Nothing is composed with the end of a line, or moved across it, and most lines are soon seen to be normal.
+    lines = text.splitlines(keepends=True)
+    return "".join(
+        [unicodedata.normalize(form, line if len(line) <= _LONG_RUN else _with_sorted_runs(line, form)) for line in lines]
+    )
 
 
-def _normalized_line(line: str, form: Form) -> str:
-    """A line in a normal form."""
-    if unicodedata.is_normalized(form, line):
+def _with_sorted_runs(line: str, form: Form) -> str:
+    """A line whose long runs of marks are sorted by their combining class, as normal forms have them.
+
+    Then they take linear time.
+    """
+    full = decomposed(form)
+    if not any(_is_mark(character, full) for character in line[::_LONG_RUN]):  # of which a long run would have one
         return line
-    if len(line) > _LONG_RUN:
-        full = decomposed(form)
-        line = _long_runs(full).sub(lambda run: _sorted_marks(run[0], full), line)
-    return unicodedata.normalize(form, line)
+    return _long_runs(full).sub(lambda run: _sorted_marks(run[0], full), line)
+
+
+def _is_mark(character: str, full: Form) -> bool:
+    """Whether a character is a mark with a combining class, or is decomposed to such marks, as U+0F73 is."""
+    return unicodedata.combining(unicodedata.normalize(full, character)[0]) > 0
 
 
 @functools.cache
 def _long_runs(full: Form) -> re.Pattern[str]:
-    """Finds long runs of characters that are marks, or that a full decomposition makes marks of, as of U+0F73.
-
-    Sorted by their combining class, as normal forms have them, marks take linear time.
-    """
-    pairs = zip(changing_characters(), changed_to(full), strict=True)
-    marks = "".join([each for each, new in pairs if unicodedata.combining(new[0])])
+    """Finds long runs of marks."""
+    marks = "".join([character for character in changing_characters() if _is_mark(character, full)])
     return re.compile(f"[{marks}]{{{_LONG_RUN},}}")
 
 
@@ -90,14 +95,13 @@ def normalized(text: bytes, breaks: NDArray[np.int64], form: Form) -> tuple[byte
     parts: list[bytes] = []
     ends, longer = [], [0]  # of each stretch that changes: where it ends, and by how much it and those before it are longer
     done = 0
-    for start, end in other_parts(text, form):
+    for start, end in doubtful_parts(text, form):
         for first, last in _between(breaks, start, end):
-            stretch = text[first:last]
-            new = normalized_text(to_text(stretch), form).encode(errors="surrogateescape")
-            if new != stretch:
-                parts += [text[done:first], new]
+            stretch = to_text(text[first:last])
+            if (new := normalized_text(stretch, form)) != stretch:
+                parts += [text[done:first], new.encode(errors="surrogateescape")]
                 ends.append(last)
-                longer.append(longer[-1] + len(new) - len(stretch))
+                longer.append(longer[-1] + len(parts[-1]) - (last - first))
                 done = last
     if not ends:
         return text, breaks
