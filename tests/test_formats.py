@@ -7,7 +7,9 @@ import hashlib
 import json
 import os
 import random
+import re
 import shutil
+import warnings
 from pathlib import Path
 
 import naive
@@ -99,7 +101,9 @@ def test_files_of_any_special_tokens_are_stable(tmp_path):
     before = [path.read_bytes() for path in files]
     again.save_gpt2(*files)
     assert [path.read_bytes() for path in files] == before
-    nbbpe.Tokenizer.from_files(*files).save_gpt2(*files)
+    with pytest.warns(UserWarning, match=r"merges\.txt: has no merge for 7 of 264 .* named by special_tokens="):
+        unnamed = nbbpe.Tokenizer.from_files(*files)
+    unnamed.save_gpt2(*files)
     assert nbbpe.Tokenizer.from_files(*files, special) == tokenizer
 
 
@@ -474,3 +478,19 @@ def test_what_is_no_folder_of_ours_is_an_error_that_says_so(folder, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"merges\.txt"):
         nbbpe.load(folder)
     shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("n_left", [0, 0.5])
+def test_a_file_whose_end_is_missing_is_warned_of(files, n_left):
+    merges = files[1]
+    lines = merges.read_bytes().splitlines(keepends=True)
+    n_merges = len(lines) - 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(nbbpe.load(files).merges) == n_merges
+    merges.write_bytes(b"".join(lines[: 1 + int(n_left * n_merges)]))
+    n_missing = n_merges - int(n_left * n_merges)
+    with pytest.warns(UserWarning, match=f"{re.escape(str(merges))}: has no merge for {n_missing} of") as caught:
+        tokenizer = nbbpe.load(files)
+    assert caught[0].filename == __file__
+    assert len(tokenizer.merges) == n_merges - n_missing

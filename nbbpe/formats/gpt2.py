@@ -19,18 +19,20 @@ from ..model.packed_vocab import PackedVocab
 from ..model.provenance import Sides
 from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, check_given, tokens_of_merges
 from ..model.vocab_checks import check_bytes
-from ..patterns.pattern import PatternLike, get_pattern
+from ..patterns.pattern import Pattern, PatternLike, get_pattern
 from ..system.arguments import argument
 from ..system.atomic_files import name_before, name_in_errors, put_together, write_text
 from ..system.choices import check_bool
 from ..system.excerpt import naming, shown
 from ..system.links import target_of
 from ..system.paths import Path, check_tokenizer_file, checked_name
+from ..system.user_warnings import warn_user
 from .json_text import read_json
 from .packed_entries import has_twice, packed_entries, packed_merges
 from .spelling import spell, spelled_lines, spelled_tokens, token_of, unspell, unspelled
 
 _END = "<|endoftext|>"
+_FEW_UNUSED = 0.01  # of all tokens, which may be without a merge
 _ENDING_WORDS = {bytes([byte]) + b"</w>" for byte in range(256)}
 
 
@@ -95,17 +97,46 @@ def read_model(
     split = get_pattern(pattern)
     with naming(vocab_path):
         check_bytes(vocab)
-        if not twins:
-            return Model.fitting(vocab, merges, special_tokens, split)
-        wanted = check_given(special_tokens)
-        if isinstance(wanted, list) and not twins.keys().isdisjoint(wanted):
-            # Merges make the bytes of the other entry: this one is the special token's own.
-            others = Model.fitting(vocab, merges, [token for token in wanted if token not in twins], split).special
-            wanted = {token: twins[token] if token in twins else others[token] for token in wanted}
-        is_special = wanted.items() if isinstance(wanted, dict) else ()
-        assert isinstance(merges, list)  # with twins
-        _check_twins(vocab, merges, dict(twins.items() - is_special))
-        return Model.fitting(vocab, merges, wanted, split)
+        model = _fitting(vocab, merges, twins, special_tokens, split)
+    _warn_of_missing_merges(model, merges_path)
+    return model
+
+
+def _fitting(
+    vocab: PackedVocab,
+    merges: list[tuple[bytes, bytes]] | NDArray[np.int32],
+    twins: dict[str, int],
+    special_tokens: SpecialTokens,
+    split: Pattern | None,
+) -> Model:
+    """The model of what was read, with special tokens that the vocabulary may have or not."""
+    if not twins:
+        return Model.fitting(vocab, merges, special_tokens, split)
+    wanted = check_given(special_tokens)
+    if isinstance(wanted, list) and not twins.keys().isdisjoint(wanted):
+        # Merges make the bytes of the other entry: this one is the special token's own.
+        others = Model.fitting(vocab, merges, [token for token in wanted if token not in twins], split).special
+        wanted = {token: twins[token] if token in twins else others[token] for token in wanted}
+    is_special = wanted.items() if isinstance(wanted, dict) else ()
+    assert isinstance(merges, list)  # with twins
+    _check_twins(vocab, merges, dict(twins.items() - is_special))
+    return Model.fitting(vocab, merges, wanted, split)
+
+
+def _warn_of_missing_merges(model: Model, merges_path: Path) -> None:
+    """Warn if more than a few tokens are never the result of merging, as when the end of the file is missing.
+
+    A few may be special tokens that were not named, as GPT-2's own.
+    """
+    vocab, merges = model.packed_ordinary, model.merge_ids
+    assert merges is not None
+    is_made = (vocab.lengths == 1) | np.isin(vocab.ids, merges[:, 2])
+    n, n_missing = len(vocab.ids), int(np.count_nonzero(~is_made))
+    if n_missing > n * _FEW_UNUSED:
+        warn_user(
+            f"{os.fspath(merges_path)}: has no merge for {n_missing:,} of {n:,} tokens, so that these are never used: the "
+            f"end of the file may be missing, or special tokens must be named by {argument('special_tokens', ...)}"
+        )
 
 
 def _check_twins(vocab: PackedVocab, merges: list[tuple[bytes, bytes]], twins: Mapping[str, int]) -> None:
