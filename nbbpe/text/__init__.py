@@ -3,7 +3,8 @@
 Read utf8.py and windows.py first; special_search.py finds the special tokens of a window. text_windows.py and text_rows.py
 are for texts in memory, byte_source.py and chunks.py for files, and text_splitter.py is for whole texts.
 
-For tokenizers that change or cut a text before a pattern splits it: normalization.py has normal forms, normalizer.py and
-cutting.py other steps (steps.py), preparation.py all of it in order, and rewriting.py makes windows of the result.
+For tokenizers that change or cut a text before a pattern splits it: normalization.py puts text into normal forms, of which
+normal_characters.py and normal_check.py know what they leave alone. normalizer.py and cutting.py have other steps
+(steps.py), preparation.py does all of it in order, and rewriting.py makes windows of the result.
 unicode_sets.py, character_properties.py and scripts.py know characters.
 """
