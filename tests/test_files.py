@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -9,7 +10,7 @@ import stat
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -47,6 +48,110 @@ def test_after_an_error_the_old_file_is_there_and_nothing_else(tmp_path):
         write_half()
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["old.txt"]
+
+
+def test_an_error_of_an_unfinished_file_names_the_one_that_was_asked_for(tmp_path, small, monkeypatch):
+    path = tmp_path / "new.txt"
+    with pytest.raises(FileNotFoundError) as caught, whole_file(path) as unfinished:
+        os.listdir(unfinished)
+    assert caught.value.filename == str(path)
+    missing = str(tmp_path / "missing")
+    with pytest.raises(FileNotFoundError) as caught, whole_file(path):
+        os.listdir(missing)
+    assert caught.value.filename == missing
+
+    def full(path: str, *rest: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+    for name, save in (
+        ("vocab.json", small.save),
+        ("0.json", lambda path: small.encode_file(documents=[], output_path=path)),
+    ):
+        output = str(tmp_path / "ids.bin")
+        module = "nbbpe.formats.gpt2.write_vocab" if name == "vocab.json" else "nbbpe.idfiles.publishing.write_sidecar"
+        monkeypatch.setattr(module, full)
+        with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)) as caught:
+            save(output)
+        assert caught.value.filename == output
+    assert os.listdir(tmp_path) == []
+
+
+def outputs_of(tokenizer: nbbpe.Tokenizer, folder: Path, n: int) -> dict[str, Callable[[], object]]:
+    """What writes a file, or a folder, with a name of `n` bytes."""
+
+    def path(ending: str = "") -> Path:
+        return folder / ("x" * (n - len(ending)) + ending)
+
+    def encode_file(resume: bool) -> object:
+        return tokenizer.encode_file([__file__], path(".bin"), resume=resume)
+
+    return {
+        "encode_file": lambda: encode_file(False),
+        "resume": lambda: encode_file(True),
+        "save": lambda: tokenizer.save(path()),
+        "to_hf": lambda: tokenizer.to_hf(path(".json")),
+        "save_tiktoken": lambda: tokenizer.save_tiktoken(path(".tiktoken")),
+        "save_gpt2": lambda: tokenizer.save_gpt2(path("v.json"), path("m.txt")),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "longest"),
+    [("encode_file", 250), ("resume", 248), ("save", 255), ("to_hf", 255), ("save_tiktoken", 255), ("save_gpt2", 255)],
+)
+def test_a_name_that_is_too_long_is_refused_before_any_work(tmp_path, small, monkeypatch, name, longest):
+    """A temporary name beside the output may be longer than that of the output, which counts."""
+    outputs_of(small, tmp_path, longest)[name]()
+    shutil.rmtree(tmp_path)
+    tmp_path.mkdir()
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the work has begun")
+
+    monkeypatch.setattr("nbbpe.formats.gpt2.write_vocab", refuse)
+    monkeypatch.setattr("nbbpe.idfiles.writer._encode_parts", refuse)
+    for n in longest + 1, 256, 300:
+        beside = {249: r" \(with the \.resume of what", 251: r" \(with the \.ends of what"}.get(n, ":")
+        with pytest.raises(OSError, match=rf"File name too long{beside}") as caught:
+            outputs_of(small, tmp_path, n)[name]()
+        assert os.path.dirname(caught.value.filename) == str(tmp_path)
+        assert len(os.path.basename(caught.value.filename)) == n
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_command_refuses_a_name_that_is_too_long_before_it_trains(tmp_path, monkeypatch, capsys):
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the work has begun")
+
+    monkeypatch.setattr("nbbpe.cli.training_commands.train_tokenizer", refuse)
+    target = str(tmp_path / ("x" * 256))
+    assert cli.main(["train", __file__, "--vocab-size", "300", "-o", target]) == 1
+    assert capsys.readouterr().err == f"nbbpe: error: {target}: {os.strerror(errno.ENAMETOOLONG)}\n"
+
+
+def test_of_a_path_that_is_too_long_for_what_is_temporary_only_the_output_is_named(tmp_path, small):
+    folder = str(tmp_path)
+    while len(folder) < 3_800:
+        folder = os.path.join(folder, "x" * 200)
+    folder = os.path.join(folder, "y" * (4_040 - len(folder)))
+    for parent in reversed([folder, *Path(folder).parents]):
+        if not os.path.isdir(parent):
+            os.mkdir(parent)
+    output = os.path.join(folder, "ids.bin")
+    Path(output).touch()
+    for write in small.to_hf, small.save_tiktoken:
+        with pytest.raises(OSError, match=r"File name too long") as caught:
+            write(output)
+        assert caught.value.filename in (output, folder)
+    assert os.listdir(folder) == ["ids.bin"]
+
+
+def test_ids_are_mapped_under_a_name_that_leaves_no_room_for_that_of_a_sidecar(tmp_path):
+    path = tmp_path / ("x" * 251 + ".bin")
+    path.write_bytes(bytes([1, 0, 2, 0]))
+    assert nbbpe.TokenFile(path, dtype="uint16")[:].tolist() == [1, 2]
+    with pytest.raises(ValueError, match="has no sidecar"):
+        nbbpe.TokenFile(path)
 
 
 # Run as root, a file would take the place of /dev/null itself: so these only ask, and write into pipes.

@@ -74,7 +74,8 @@ def limited(n_bytes: int | None, is_asked_for: bool, n_text: int | None) -> Iter
     with ExitStack() as stack:
         runs = None
         try:
-            runs = RunFolder(stack.enter_context(scratch_folder(os.path.join(temporary_folder(), "words"))))
+            folder = temporary_folder()
+            runs = RunFolder(stack.enter_context(scratch_folder(os.path.join(folder, "words"), folder)))
         except OSError:
             if is_asked_for:
                 raise

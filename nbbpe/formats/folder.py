@@ -74,7 +74,7 @@ def scratch_for(path: Path, copy: str = "") -> Iterator[tuple[str, str]]:
     # Inside the folder if it exists: it may be a mount point, or its parent may not be writable.
     with (
         name_in_errors(shown),
-        scratch_folder(os.path.join(folder, ABOUT) if os.path.isdir(folder) else folder) as scratch,
+        scratch_folder(os.path.join(folder, ABOUT) if os.path.isdir(folder) else folder, shown) as scratch,
     ):
         yield folder, scratch
 

@@ -241,7 +241,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         folder = checked_name(save_directory)
         saved._saving = _Saving(folder, keep_class)
         # In transformers, a dangling symlink is a file that exists.
-        with made_folder(folder), scratch_folder(os.path.join(folder, JSON)) as scratch:
+        with made_folder(folder), scratch_folder(os.path.join(folder, JSON), folder) as scratch:
             # Its name, which names the repository on the hub, too, may be that of any file in `scratch`.
             new = os.path.join(scratch, "new", os.path.basename(os.path.abspath(folder)))
             return super(NbbpeTokenizerFast, saved).save_pretrained(new, *args, **options)

@@ -12,6 +12,7 @@ from ..sources.portable_parts import portable_part
 from ..system.atomic_files import name_in_errors
 from ..system.executors import run_on
 from ..system.lazy import imported_on_use
+from ..system.scratch import named_instead
 from ..system.workers import Results
 from .manifest import Finished
 from .part_encoder import PartEncoder
@@ -34,7 +35,7 @@ class EncodedPart(NamedTuple):
 
 def encode_part(task: Task, encoder: PartEncoder) -> EncodedPart:
     """Encode a part into files of a temporary folder, and return them. The same however often it is called."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, named_instead(folder, tempfile.gettempdir()):
         # An error of writing here is about this folder, not about the disk of the output.
         here = encoder._replace(folder=folder, output_path=tempfile.gettempdir())
         (finished,) = [each for each in here.run(task) if isinstance(each, Finished)]

@@ -17,7 +17,8 @@ import numpy as np
 from ..system.kept_folder import KeptFolder, kept_folder, remove_kept_folder
 from ..system.lazy import imported_on_use
 from ..system.links import target_of
-from ..system.paths import Path
+from ..system.paths import Path, check_name_beside
+from ..system.scratch import named_instead
 from .checksum import Checksum, checksum, checksum_of_parts
 from .document_ends import END_DTYPE, MAGIC, ends_path
 from .manifest import NAME, EncodingJob, Finished, Span, new_manifest, read_manifest
@@ -46,10 +47,12 @@ def kept_parts(output_path: Path, job: EncodingJob, unlocks: bool = False) -> It
     Raises ValueError where the job differs, BlockingIOError while another run is at work, FileExistsError where the
     folder's name is taken.
     """
+    check_name_beside(output_path, folder_of(output_path))
     with kept_folder(folder_of(output_path), unlocks) as folder:
         parts = KeptParts(folder, job)
         try:
-            yield parts
+            with named_instead(folder.path, output_path):
+                yield parts
         finally:
             if not parts.finished:
                 folder.done()

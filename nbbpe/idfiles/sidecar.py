@@ -15,7 +15,7 @@ from ..formats.json_text import check_entries, check_format, read_json
 from ..model.model import Model
 from ..model.provenance import describe_pattern
 from ..system.links import target_of
-from ..system.paths import Path
+from ..system.paths import Path, check_name_beside, is_too_long
 from .checksum import Checksum, checksum_of_parts
 from .document_ends import ends_path, is_file_or_nothing, is_ours
 
@@ -108,6 +108,7 @@ def check_replaceable(ids_path: Path) -> None:
         raise IsADirectoryError(f"{os.fspath(ids_path)!r} is a folder; give a file name to write")
     for path in ends_path(ids_path), sidecar_path(ids_path):
         target_of(path)
+        check_name_beside(ids_path, path)
     path = ends_path(ids_path)
     try:
         if not is_ours(path):
@@ -131,6 +132,8 @@ def write_sidecar(ids_path: Path, about: dict[str, Any]) -> None:
 def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
     """The contents of the sidecar of a file of ids; None if it has none. Raises ValueError that names what is broken."""
     path = sidecar_path(ids_path)
+    if is_too_long(path):
+        return None
     if not is_file_or_nothing(path):  # to open a pipe would wait for a writer without end
         raise ValueError(f"{path}: must be a file that nbbpe wrote, and is a folder, a pipe or a device")
     about: dict[str, Any]

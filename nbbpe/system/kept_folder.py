@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from .scratch import remove_if_left, remove_locked, try_lock, unlock
+from .scratch import named_instead, remove_if_left, remove_locked, try_lock, unlock
 from .signals_later import handlers_later
 
 _OWNER = ".nbbpe-kept"
@@ -48,7 +48,8 @@ def kept_folder(path: str, unlocks: bool) -> Iterator[KeptFolder]:
     folder = KeptFolder(path)
     owners: list[int] = []
     try:
-        _take(path, owners)
+        with named_instead(path, path):
+            _take(path, owners)
         yield folder
     finally:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -68,6 +69,24 @@ def absolute(path: Path) -> str:
         raise FileNotFoundError(
             f"{name!r} starts from the working folder, which has been removed: change to another, or give the whole path"
         ) from None
+
+
+def is_too_long(path: Path) -> bool:
+    """Whether no file can have this name, because it, or the whole path, has too many bytes for the system or the disk."""
+    try:
+        os.lstat(path)
+    except OSError as error:
+        return error.errno == errno.ENAMETOOLONG
+    return False
+
+
+def check_name_beside(path: Path, beside: str) -> None:
+    """Raise OSError, which names a path, if the name of a file that belongs to it is too long. It ends in an own ending."""
+    if is_too_long(beside):
+        reason = os.strerror(errno.ENAMETOOLONG)
+        if not is_too_long(path):
+            reason += f" (with the {os.path.splitext(beside)[1]} of what is written beside it)"
+        raise OSError(errno.ENAMETOOLONG, reason, os.fspath(path))
 
 
 def not_meant(path: Path) -> str:

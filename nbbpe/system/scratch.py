@@ -8,6 +8,7 @@ disk passes locks on to others. Where files cannot be locked, as on Windows, lef
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -17,7 +18,7 @@ from typing import Any
 
 from .lazy import imported_on_use
 from .links import is_device, target_of
-from .paths import Path
+from .paths import Path, is_too_long
 from .signals_later import handlers_later
 
 shutil: Any = imported_on_use("shutil")
@@ -30,6 +31,7 @@ except ImportError:  # not on this system
 
 _OWNER = ".nbbpe-owner"
 _SUFFIX = ".partial"
+_ROOM = "x" * 64  # as long as the path of any file that is made in a scratch folder under a name of its own
 
 
 def temporary_folder() -> str:
@@ -43,14 +45,18 @@ def temporary_folder() -> str:
 
 
 @contextmanager
-def scratch_folder(beside: Path) -> Iterator[str]:
+def scratch_folder(beside: Path, asked: Path | None = None) -> Iterator[str]:
     """A folder on the disk where a file of the name `beside` lies, removed with all that is in it whatever happens.
 
     So are those of runs that were killed: see `remove_leftovers`.
 
+    asked : what the user asked for, which an error of a file in the scratch folder names; None for `beside`
+
     Raises FileNotFoundError or NotADirectoryError, naming the folder, if it is missing or no folder; FileExistsError if a
-    device or the like is in the place of the file, and PermissionError for another user's symlink (see `target_of`).
+    device or the like is in the place of the file, PermissionError for another user's symlink (see `target_of`), and
+    OSError if the name is too long, also if only those of files in the scratch folder are.
     """
+    asked = os.fspath(beside if asked is None else asked)
     if is_device(beside):
         raise FileExistsError(
             f"{os.fspath(beside)!r} is a device, a pipe or the like, whose place a file would take; give a file name"
@@ -68,7 +74,11 @@ def scratch_folder(beside: Path) -> Iterator[str]:
                 made.append(_make(parent))
         except OSError as error:
             raise type(error)(error.errno, f"cannot write to the folder: {error.strerror}", parent) from None
-        yield made[0][0]
+        folder = made[0][0]
+        if any(is_too_long(os.path.join(folder, each)) for each in (name, _ROOM)):
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), asked)
+        with named_instead(folder, asked):
+            yield folder
     finally:
         try:
             _remove_made(made)
@@ -77,6 +87,19 @@ def scratch_folder(beside: Path) -> Iterator[str]:
             raise
         finally:
             remove_leftovers(parent)  # workers of a killed run may have held their locks a little longer
+
+
+@contextmanager
+def named_instead(folder: str, asked: Path) -> Iterator[None]:
+    """Have an OSError that names a file in `folder`, of which the user does not know, name what the user asked for."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or not isinstance(error.filename, (str, bytes)):
+            raise
+        if not os.fsdecode(error.filename).startswith(os.path.join(folder, "")):
+            raise
+        raise type(error)(error.errno, error.strerror, os.fspath(asked)) from error
 
 
 def _remove_made(made: list[tuple[str, int]]) -> None:

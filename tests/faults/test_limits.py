@@ -155,6 +155,46 @@ def test_a_tokenizer_that_finds_no_room_leaves_nothing(inputs, small_disk):
     assert os.listdir(small_disk) == ["ballast"]
 
 
+@pytest.mark.parametrize("what", ["save", "encode", "documents", "resume", "executor", "count"])
+def test_a_disk_without_room_for_another_file_is_named_by_the_output(inputs, small_disk, what):
+    """Whichever temporary file finds no room, the error does not name it."""
+    tokenizer = nbbpe.load(inputs / "tok")
+    source, output = inputs / "text.txt", small_disk / "out.bin"
+
+    def on_executor() -> object:
+        with ThreadPoolExecutor(1) as pool:
+            return tokenizer.encode_file(source, output, executor=pool)
+
+    def count() -> object:
+        pytest.importorskip("pyarrow")
+        return nbbpe.count_words(documents=LINES, output=small_disk / "out.arrow")
+
+    write = {
+        "save": lambda: tokenizer.save(small_disk / "out"),
+        "encode": lambda: tokenizer.encode_file(source, output),
+        "documents": lambda: tokenizer.encode_file(documents=LINES[:9], output_path=output),
+        "resume": lambda: tokenizer.encode_file(source, output, resume=True),
+        "executor": on_executor,
+        "count": count,
+    }[what]
+    subprocess.run(["mount", "-o", "remount,size=2m", small_disk], check=True)
+    errors = []
+    for n_files in range(20):
+        subprocess.run(["mount", "-o", f"remount,nr_inodes={2 + n_files}", small_disk], check=True)
+        try:
+            write()
+        except OSError as error:
+            errors.append(error)
+        else:
+            break
+        kept = os.listdir(small_disk)
+        assert kept == [] or (what == "resume" and kept == ["out.bin.resume"])
+    assert 2 <= len(errors) < 19
+    assert {error.errno for error in errors} == {errno.ENOSPC}
+    named = {str(small_disk / name) for name in ("", "out", "out.bin", "out.arrow", "out.bin.resume")}
+    assert {error.filename for error in errors} <= named
+
+
 @pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_a_full_temporary_folder_is_named_while_words_are_counted(inputs, small_disk, tmp_path, workers):
     """With little memory, counts go there as sorted runs."""
