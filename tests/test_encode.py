@@ -425,6 +425,30 @@ def test_names_of_texts_are_no_stream_of_them(small):
         list(small.encode_stream({"a": "the cat"}))
 
 
+@pytest.mark.parametrize("kind", [set, frozenset])
+def test_a_set_is_no_batch_as_it_has_no_order(small, kind):
+    """A view of a dict has one."""
+    for encode, name in (
+        (small.encode_batch, "texts"),
+        (small.encode_batch_flat, "texts"),
+        (small.encode_batch_arrays, "texts"),
+        (small.encode_ordinary_batch, "texts"),
+        (functools.partial(small.encode_batch, dropout=0.5), "texts"),
+        (lambda texts: list(small.encode_iterable(texts)), "texts"),
+        (lambda texts: list(small.encode_stream(texts)), "texts"),
+        (functools.partial(small.encode_padded, pad_id=0), "texts"),
+        (lambda texts: small.encode_segments(kind((text, True) for text in texts)), "segments"),
+        (lambda texts: small.decode_batch(kind(tuple(small.encode(text)) for text in texts)), "batch"),
+    ):
+        with pytest.raises(
+            TypeError, match=rf"^{name} must be a list of .*, not {kind.__name__}, .*: give sorted\({name}\)"
+        ):
+            encode(kind(["the", "cat"]))
+    there = {"the": 1, "cat": 2}
+    assert small.encode_batch(there.keys()) == [small.encode("the"), small.encode("cat")]
+    assert list(small.encode_iterable({1: "the"}.values())) == small.encode("the")
+
+
 def test_what_gives_items_by_number_is_a_batch(small):
     class Data:
         def __getitem__(self, i):

@@ -1008,6 +1008,19 @@ def test_names_of_texts_are_not_taken_for_texts(small, tmp_path, assert_refused,
             take()
 
 
+@pytest.mark.parametrize("kind", [set, frozenset])
+def test_a_set_is_taken_only_where_the_order_of_documents_does_not_matter(small, tmp_path, kind):
+    documents = ["the cat", "the hat", "a cat"]
+    output = tmp_path / "ids.bin"
+    with pytest.raises(TypeError, match=rf"^documents must be .*, not {kind.__name__}, .*: give sorted\(documents\)"):
+        small.encode_file(documents=kind(documents), output_path=output)
+    with pytest.raises(TypeError, match=rf"^input_path must be .*, not {kind.__name__}, .*: give sorted\(input_path\)"):
+        small.encode_file(kind(documents), output)
+    assert not output.exists()
+    assert small.encode_file(documents=dict.fromkeys(documents).keys(), output_path=output)
+    assert nbbpe.train(documents=kind(documents), vocab_size=260) == nbbpe.train(documents=documents, vocab_size=260)
+
+
 def test_names_of_files_in_an_iterable_are_texts_with_a_warning(small, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("the cat")

@@ -92,6 +92,8 @@ def test_a_vocab_that_cannot_be_one_is_an_error(change, error, message):
         ([b"a", b"b"], [], r"vocab must be a dict from ids to bytes, not \[b'a', b'b'\]"),
         (BYTES, None, "merges must be a list of pairs of bytes, not None"),
         (BYTES, [3], "merge 0 must be a pair of bytes, and is 3"),
+        (BYTES, {(b"a", b"b")}, "merges must be a list of pairs of bytes, not set, which has no order: give a list in"),
+        (BYTES, frozenset(), "merges must be a list of pairs of bytes, not frozenset, which has no order"),
     ],
 )
 def test_what_is_no_vocab_and_no_merges_is_named(vocab, merges, message):

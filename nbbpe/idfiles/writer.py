@@ -26,7 +26,7 @@ from ..system.paths import Path, absolute, check_not_read, checked_name
 from ..system.progress import Progress, ProgressOption
 from ..system.scratch import scratch_folder
 from ..system.workers import check_workers, run_jobs
-from ..text.utf8 import Text
+from ..text.utf8 import Text, check_ordered
 from .block_writer import OutputFile
 from .checksum import Checksum, checksum, checksum_of_parts, moved_to_front
 from .division import divide
@@ -80,7 +80,7 @@ def encode_file(
     allowed_special : the special tokens that become their ids, "all" or a collection of them; others are plain text. None
         allows all in plain text and none in records
     split_with : see `nbbpe.train`; with "regex", the `regex` package splits each new piece, in processes, with equal ids
-    documents : the documents themselves, a list or any other iterable of them, instead of input_path
+    documents : the documents themselves, a list or any other iterable of them in an order, instead of input_path
     resume : True keeps what is finished in a folder beside the output (`ids.bin.resume`), and goes on from there if an
         earlier run was killed or failed. The sources must be files, and neither they nor the tokenizer nor the options
         may have changed. Remote files, and those compressed in one frame, are encoded again unless they were finished
@@ -122,6 +122,8 @@ def encode_file(
     tokenizer = tokenizer._splitting_with(split_with)
     separator_id = find_separator(tokenizer.special_tokens, separator, separator_first)
     allowed = tokenizer._allowed_tokens(allowed_special)
+    check_ordered(input_path, "input_path", "paths")
+    check_ordered(documents, "documents")
     inputs = find_inputs(input_path, field, on_error, "input_path", documents)
     with ExitStack() as stack:
         target = target_of(output_path)

@@ -96,6 +96,11 @@ class Model:
             raise TypeError(f"vocab must be a dict from ids to bytes, not {shown(vocab)}")
         if not isinstance(merges, Iterable):
             raise TypeError(f"merges must be a list of pairs of bytes, not {shown(merges)}")
+        if isinstance(merges, (set, frozenset)):
+            raise TypeError(
+                f"merges must be a list of pairs of bytes, not {type(merges).__name__}, which has no order: give a list in "
+                "the order in which they were learned"
+            )
         vocab, merges = dict(vocab), list(merges)
         check_vocab(vocab)
         packed = PackedVocab.of(vocab)

@@ -83,7 +83,7 @@ def find_by_item(
             raise TypeError(f"give {argument} or documents, not both")
         if type(documents).__module__.startswith("pyarrow."):  # an iterable of what is not a str
             raise TypeError(f"documents is Arrow data ({type(documents).__name__}): give it as the {argument}")
-        check_texts(documents, "documents")
+        check_texts(documents, "documents", in_order=False)
         found = [[Documents(documents, "documents")]]  # type: ignore[arg-type]
     elif is_arrow(source):
         found = [[ArrowColumn(source, named)]]

@@ -100,14 +100,26 @@ def check_collected(data: object, argument: str) -> None:
         raise TypeError(f"{argument} is a {type(data).__name__}, which has no data yet: give {argument}.collect()")
 
 
-def check_items(items: object, argument: str, kind: str) -> None:
+def check_ordered(items: object, argument: str, kind: str = "texts") -> None:
+    """Raise TypeError for a set, which gives its items in another order in each process, unlike a view of a dict."""
+    if isinstance(items, (set, frozenset)):
+        raise TypeError(
+            f"{argument} must be a list of {kind}, not {type(items).__name__}, which has no order: give "
+            f"sorted({argument}), or a list in the order that is meant"
+        )
+
+
+def check_items(items: object, argument: str, kind: str, in_order: bool = True) -> None:
     """Raise TypeError for what has no items, and for items by name.
 
     argument, kind : what errors call the items, and what each of them is
+    in_order       : whether their order matters, so that a set is refused, too
     """
     if type(items) is list:
         return
     check_collected(items, argument)
+    if in_order:
+        check_ordered(items, argument, kind)
     wanted = f"{argument} must be a list of {kind}, or any iterable of them, not {type(items).__name__}"
     if not (hasattr(items, "__iter__") or hasattr(items, "__getitem__")):  # many a data set has the second alone
         raise TypeError(wanted)
@@ -119,12 +131,12 @@ def check_items(items: object, argument: str, kind: str) -> None:
         raise TypeError(f"{wanted}: encode_arrow takes Arrow data, and {argument}.to_pylist() is such a list")
 
 
-def check_texts(texts: object, argument: str = "texts") -> None:
+def check_texts(texts: object, argument: str = "texts", in_order: bool = True) -> None:
     """Raise what `check_items` does, and TypeError for one text instead of many, whose letters, or bytes, would become
     texts."""
     if type(texts) is list:
         return
-    check_items(texts, argument, "texts")
+    check_items(texts, argument, "texts", in_order)
     try:
         is_one = isinstance(texts, str) or memoryview(texts).format.lstrip("<>") in ("B", "b", "c")  # type: ignore[arg-type]
     except (TypeError, ValueError):  # NumPy raises ValueError for an array of StringDType
