@@ -493,7 +493,7 @@ def test_a_pattern_is_shown_on_any_source_of_text(run, tmp_path):
     for name in "a.txt.gz", "a.txt.bz2":
         assert run(*inspect, tmp_path / name).out == run(*inspect, "text.txt").out
     assert json.loads(run(*inspect, tmp_path / "b.jsonl", "--field", "body").out)["pretokens"] == ["the", " cat", " sat"]
-    assert_one_line_error(run(*inspect, tmp_path / "b.jsonl"), 1, "line 1", "no field 'text'")
+    assert_one_line_error(run(*inspect, tmp_path / "b.jsonl"), 2, "line 1", "no field 'text'")
 
 
 def test_plots_are_drawn(run, tmp_path):
@@ -1614,6 +1614,46 @@ def test_options_that_do_not_fit_their_files_are_usage_errors(run, tmp_path, com
     assert_one_line_error(run(*arguments), 2, message)
     assert {path.name for path in tmp_path.iterdir()} <= {"c.arrow", "own.tiktoken", "own.bin"}
     assert Path("text.txt").read_bytes() == source
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.json", "lines.json", "a.parquet", "a.arrow"])
+def test_a_field_that_no_record_has_is_a_usage_error(run, tmp_path, name):
+    """In whatever format the records are: the field is to be changed, and not the data."""
+    path = tmp_path / name
+    records = [{"body": "the cat"}, {"body": "a hat"}]
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    if name.endswith((".parquet", ".arrow")):
+        table = pytest.importorskip("pyarrow").table({"body": [record["body"] for record in records]})
+        if name.endswith(".parquet"):
+            pytest.importorskip("pyarrow.parquet").write_table(table, path)
+        else:
+            pytest.importorskip("pyarrow.feather").write_feather(table, path)
+    elif name.endswith(".gz"):
+        path.write_bytes(gzip.compress(lines.encode()))
+    else:
+        path.write_text(json.dumps(records) if name == "a.json" else "\n" + lines)
+    for field in ["--field", "nope"], []:
+        for command in (
+            ["train", path, "--vocab-size", "257", "-o", tmp_path / "new"],
+            ["encode", path, "-o", tmp_path / "new.bin", "-t", "tok", "--workers", "2"],
+            ["encode", path, "-o", tmp_path / "new.bin", "-t", "tok", "--resume"],
+            ["count", path, "-t", "tok"],
+            ["inspect", "tok", "--on", path],
+            ["report", "tok", "--on", path, "-o", tmp_path / "r.html"],
+        ):
+            missing = field[-1] if field else "text"
+            assert_one_line_error(
+                run(*command, *field), 2, path.name, f"'{missing}'", "'body'", "ame the text's with --field"
+            )
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+def test_a_record_without_a_field_that_others_have_is_an_error_in_the_data(run, tmp_path, name):
+    path = tmp_path / name
+    for records in [{"text": "the cat"}, {"body": "a hat"}], [{}, {"text": "the cat"}], [{"text": 3}]:
+        path.write_text(json.dumps(records) if name == "a.json" else "".join(json.dumps(each) + "\n" for each in records))
+        assert_one_line_error(run("count", path, "-t", "tok"), 1, name, "pass --on-error skip")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a terminal of POSIX")

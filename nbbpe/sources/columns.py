@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..system.arguments import argument
 from ..system.excerpt import first_few
+from ..system.wrong_argument import WrongArgument
 from ..text.windows import WINDOW, RowWindows, Window
 from .optional_packages import require
 from .tally import way_out_of_nested
@@ -23,11 +24,11 @@ _NESTED_KINDS = ("struct<", *LISTS, "map<")
 
 
 def check_column(name: str, schema: Any, column: str, may_be_null: bool = True) -> None:
-    """Raise ValueError if a table has no such column, or if the column is not text; see `check_kind`."""
+    """Raise WrongArgument if a table has no such column, ValueError if the column is not text; see `check_kind`."""
     if schema.names.count(column) != 1:
         columns = shown_columns(schema)
         number = "no" if column not in schema.names else "more than one"
-        raise ValueError(
+        raise WrongArgument(
             f"{name!r} has {number} column {column!r}; its columns are {columns}. Name the text's "
             f"with {argument('field', ...)}"
         )

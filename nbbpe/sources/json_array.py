@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..system.utf16 import refuse_utf_16
+from ..system.wrong_argument import WrongArgument
 from ..text.utf8 import to_bytes
 from ..text.windows import DocumentReader, TextStream, Windows
 from .compressed import open_stream
@@ -53,7 +54,7 @@ class JsonFilePart(Part):
             try:
                 text = text_of(record, self.field)
             except ValueError as error:
-                tally.malformed(Record(self.file.name, number), str(error))
+                tally.malformed(Record(self.file.name, number), str(error), isinstance(error, WrongArgument) and not number)
             else:
                 yield to_bytes(text)
 

@@ -15,6 +15,7 @@ import numpy as np
 from ..system.arguments import argument
 from ..system.excerpt import first_few
 from ..system.utf16 import refuse_utf_16
+from ..system.wrong_argument import WrongArgument
 from ..text.chunks import find_near
 from ..text.utf8 import to_bytes
 from ..text.windows import NO_ID, SEPARATOR, Reader, RowWindows, Window, Windows
@@ -104,6 +105,7 @@ class Records(RowWindows):
         self._lines: Window | None = None
         self._position = 0  # of the next line in the window
         self._n_lines = n_before  # before it in the part
+        self._has_texts = False  # whether some record so far had one
 
     def advance(self, taken: int) -> Window | None:
         """See Windows."""
@@ -131,6 +133,7 @@ class Records(RowWindows):
                 *(self._out, n_bytes, self._breaks, n_records, self._separator),
             )
             self._n_lines += n_records - n_before
+            self._has_texts = self._has_texts or n_records > 0
             if after == self._position:
                 break
             text = self._text(data[self._position : after].tobytes())
@@ -158,7 +161,8 @@ class Records(RowWindows):
         except ValueError as error:
             start, _, skip, _ = part.extent
             line_of_file = Line(part.file.name, self._n_lines, part.file.path, start, skip, part.compression)
-            self._tally.malformed(line_of_file, str(error))
+            # Of a part whose first record has no such field, none is likely to have it.
+            self._tally.malformed(line_of_file, str(error), isinstance(error, WrongArgument) and not self._has_texts)
             return None
 
 
@@ -183,15 +187,16 @@ def _text(line: bytes, field: str) -> str:
 
 
 def text_of(record: object, field: str) -> str:
-    """The text in a record. Raises ValueError that says what is bad about it."""
+    """The text in a record. Raises ValueError that says what is bad about it, WrongArgument where it has other fields."""
     if not isinstance(record, dict):
         raise ValueError(f"the record is {_KINDS[type(record)]}, and must be an object")
     try:
         text = record[field]
     except KeyError:
-        fields = first_few(list(record))
-        way_out = f"; name the text's with {argument('field', ...)}" if fields else ""
-        raise ValueError(f"the record has no field {field!r}, but {fields or 'none at all'}{way_out}") from None
+        if not record:
+            raise ValueError(f"the record has no field {field!r}, but none at all") from None
+        way_out = f"name the text's with {argument('field', ...)}"
+        raise WrongArgument(f"the record has no field {field!r}, but {first_few(list(record))}; {way_out}") from None
     if not isinstance(text, str):
         way_out = way_out_of_nested() if isinstance(text, (dict, list)) else ""
         raise ValueError(f"the field {field!r} is {_KINDS[type(text)]}, and must be a string{way_out}")

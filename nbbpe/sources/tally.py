@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ..system.arguments import argument
 from ..system.choices import check_one_of
 from ..system.user_warnings import warn_user
+from ..system.wrong_argument import WrongArgument
 
 ON_ERROR = ("raise", "skip")
 _MAX_NAMED = 5  # skipped records that the warning names
@@ -41,10 +42,14 @@ class Tally:
         self._n_reported = 0
         self.n_read = 0  # bytes of the file, compressed if it is
 
-    def malformed(self, place: object, reason: str) -> None:
-        """Count a malformed record, or raise ValueError that names it."""
+    def malformed(self, place: object, reason: str, wrong_field: bool = False) -> None:
+        """Count a malformed record, or raise ValueError that names it; with `wrong_field`, WrongArgument.
+
+        wrong_field : whether the argument `field` is wrong, and not the record
+        """
         if self._on_error == "raise":
-            raise ValueError(f"{place}: {reason} (pass {argument('on_error', 'skip')} to skip such records)")
+            kind = WrongArgument if wrong_field else ValueError
+            raise kind(f"{place}: {reason} (pass {argument('on_error', 'skip')} to skip such records)")
         self._n_skipped += 1
         if len(self._first) < _MAX_NAMED:
             self._first.append((place, reason))
