@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .encoding import batches
+from .encoding.decoder import check_in_order
 from .encoding.threads import check_threads
 from .formats import tiktoken as files
 from .formats.recognise import read_model
 from .formats.tiktoken_package import path_of_modules, tiktoken_package
 from .model.model import Model
+from .system.excerpt import shown
 from .system.lazy import lazy
 from .text.utf8 import Text, has_surrogates
 from .tokenizer import Tokenizer
@@ -35,6 +37,7 @@ __all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_enc
 _Allowed = Literal["all"] | AbstractSet[str]
 _Disallowed = Literal["all"] | Collection[str] | None
 _encodings: dict[str, Encoding] = {}
+_N_IDS = 1 << 32  # that tiktoken's type of ids can tell apart
 _THEIRS = ("core", "load", "model", "registry", "__version__")
 
 
@@ -191,7 +194,8 @@ class Encoding(Tokenizer):
         return batches.encode_segments(segments, super().encode, super().encode_ordinary)
 
     def decode_bytes(self, tokens: Iterable[int] | NDArray[Any], *, skip_special_tokens: bool = False) -> bytes:
-        """The bytes that ids stand for. Raises KeyError for an unknown id, TypeError for what is not an integer.
+        """The bytes that ids stand for. Raises OverflowError for an id below 0 or of more than 32 bits, KeyError for any
+        other that is unknown, TypeError for what is not an integer.
 
         skip_special_tokens : whether to skip the ids of special tokens; tiktoken has no such argument
         """
@@ -200,7 +204,7 @@ class Encoding(Tokenizer):
         try:
             return super().decode_bytes(tokens, skip_special_tokens=skip_special_tokens)
         except ValueError:
-            plain = [operator.index(token) for token in tokens]  # also of a bool, which is an integer to tiktoken
+            plain = list(map(_in_32_bits, tokens))
         try:
             return super().decode_bytes(plain, skip_special_tokens=skip_special_tokens)
         except ValueError as error:
@@ -213,8 +217,24 @@ class Encoding(Tokenizer):
         return self.decode_bytes(tokens, skip_special_tokens=skip_special_tokens).decode(errors=errors)
 
     def decode_with_offsets(self, tokens: Iterable[int] | NDArray[Any]) -> tuple[str, list[int]]:
-        """The text, and the character in which each token starts. Raises KeyError for an unknown id."""
-        return super().decode_with_offsets(tokens)
+        """The text, and the character in which each token starts. Errors are those of `decode_bytes`."""
+        if hasattr(tokens, "__next__"):
+            tokens = list(tokens)
+        try:
+            return super().decode_with_offsets(tokens)
+        except (KeyError, OverflowError):
+            self.decode_tokens_bytes(tokens)  # which raises the error of the first of them, as tiktoken does
+            raise
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """The bytes of one token. Errors are those of `decode_bytes`."""
+        return super().decode_single_token_bytes(_in_32_bits(token))
+
+    def decode_tokens_bytes(self, tokens: Iterable[int] | NDArray[Any]) -> list[bytes]:
+        """The bytes of each id. Errors are those of `decode_bytes`."""
+        check_in_order(tokens)
+        vocab = self._model.vocab
+        return [vocab[_in_32_bits(token)] for token in tokens]
 
     def decode_batch(  # type: ignore[override]
         self,
@@ -236,6 +256,14 @@ def _choice(allowed: _Allowed, disallowed: _Disallowed) -> dict[str, Any]:
     all_allowed = isinstance(allowed, str) and allowed == "all"
     none = disallowed is None or (all_allowed and isinstance(disallowed, str) and disallowed == "all")
     return {"allowed_special": allowed, "disallowed_special": () if none else disallowed}
+
+
+def _in_32_bits(token: int) -> int:
+    """An id as int, also of a bool, which is an integer to tiktoken. Raises OverflowError where tiktoken does."""
+    token_id = operator.index(token)
+    if not 0 <= token_id < _N_IDS:
+        raise OverflowError(f"id {shown(token_id)} must be from 0 to {_N_IDS - 1:,}, as in tiktoken")
+    return token_id
 
 
 def _valid(text: str) -> str:

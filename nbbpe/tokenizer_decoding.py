@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MappingView
 from typing import Any
 
 import numpy as np
@@ -116,7 +116,7 @@ class TokenizerDecoding:
         >>> tok.decode_with_offsets([258, 261])
         ('the cat', [0, 3])
         """
-        if isinstance(ids, Iterator):
+        if isinstance(ids, (Iterator, MappingView)):
             ids = list(ids)  # to look at them again
         text = self.decode(ids, errors="strict")
         lengths = self._model.packed.lengths_of(as_array(ids).astype(np.int64))

@@ -151,6 +151,11 @@ def test_numbers_that_are_no_ids_in_an_order_are_an_error(small, bad):
             decode(bad)
     assert small.decode(np.frombuffer(b"ab", dtype=np.uint8)) == small.decode({97: 1, 98: 1}.keys()) == "ab"
     assert small.decode(memoryview(np.array([97, 98], dtype=np.uint16))) == "ab"
+    assert (
+        small.decode_with_offsets({97: 1, 98: 1}.keys())
+        == small.decode_with_offsets({1: 97, 2: 98}.values())
+        == ("ab", [0, 1])
+    )
 
 
 def test_an_error_of_the_iterable_reaches_the_user(small):

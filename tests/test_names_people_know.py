@@ -5,7 +5,9 @@ from __future__ import annotations
 import pickle
 import re
 import warnings
+from collections.abc import Callable
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import processes
@@ -154,6 +156,40 @@ def test_arguments_and_their_errors_are_those_of_tiktoken(both):
             encoding.decode([True, 100300])
     assert ours.decode(iter([5000])) == theirs.decode([5000])
     assert ours.id_to_token(Scalar()) == theirs.decode_single_token_bytes(5000)
+
+
+def error_of(encoding: Any, call: Callable[[Any], object]) -> type[Exception]:
+    with pytest.raises((KeyError, OverflowError)) as caught:
+        call(encoding)
+    return caught.type
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [100300, -1, 2**32 - 1, 2**32, 2**63, 2**64, 10**30, -(2**40), np.int64(-1), np.int32(-1), np.uint64(2**40)],
+)
+def test_ids_out_of_range_raise_what_they_raise_in_tiktoken(both, wrong):
+    has_32_bits = 0 <= int(wrong) < 2**32
+    # Of two wrong ids, not all of tiktoken's methods look at the first one first.
+    rows: list[Any] = [[5000, wrong], [100300, wrong]]
+    if abs(int(wrong)) < 2**63:
+        rows.append(np.array([5000, int(wrong)]))
+    for ids in rows:
+        calls: list[Callable[[Any], object]] = [
+            lambda encoding, ids=ids: encoding.decode(ids),
+            lambda encoding, ids=ids: encoding.decode_bytes(ids),
+            lambda encoding, ids=ids: encoding.decode_tokens_bytes(ids),
+            lambda encoding, ids=ids: encoding.decode_with_offsets(ids),
+            lambda encoding, ids=ids: encoding.decode_batch([[5000], ids]),
+            lambda encoding, ids=ids: encoding.decode_bytes_batch([[5000], ids]),
+            lambda encoding, ids=ids: encoding.decode_single_token_bytes(ids[1]),
+        ]
+        for call in calls:
+            ours, theirs = (error_of(encoding, call) for encoding in both)
+            assert ours is theirs
+            assert ids[0] != 5000 or ours is (KeyError if has_32_bits else OverflowError)
+    assert error_of(both[0], lambda ours: ours.decode_with_offsets(iter(rows[0]))) is error_of(both[0], calls[0])
+    assert not any(encoding.is_special_token(int(wrong)) for encoding in both)
 
 
 def test_special_tokens_in_text_raise_as_in_tiktoken(both):
