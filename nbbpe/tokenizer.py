@@ -54,7 +54,8 @@ class Tokenizer(TokenizerEncoding, TokenizerDecoding, TokenizerFiles, TokenizerV
         into after its special tokens are found and before it is split; or a list of steps (see the property of this name);
         None to change nothing
 
-    Raises ValueError if vocab and merges do not fit together, TypeError for arguments of other types.
+    Raises ValueError if vocab and merges do not fit together, or are too many (2,097,150 tokens can be merged), TypeError
+    for arguments of other types.
 
     >>> import nbbpe
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264, special_tokens=["<|endoftext|>"])

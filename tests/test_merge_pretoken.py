@@ -14,12 +14,12 @@ from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.kernels.encoding import merge_long, merge_pretoken, merge_short, merge_table
-from nbbpe.kernels.encoding.merge_table import NO_SYMBOL, Merges, new_merges
+from nbbpe.kernels.encoding.merge_table import MAX_RANKS, NO_SYMBOL, Merges, new_merges
 from nbbpe.kernels.machine.intrinsics import LINE, NO_RANK, address_of, write_byte_pairs
 from nbbpe.kernels.machine.large_pages import zeros
 from nbbpe.model.packed_vocab import PackedVocab
 from nbbpe.model.rank_vocab import merges_by_rank
-from nbbpe.model.vocab_checks import MOST_TOKENS
+from nbbpe.model.vocab_checks import MOST_MERGES, MOST_TOKENS
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")
 
@@ -397,6 +397,7 @@ def test_a_vocabulary_in_the_order_of_its_merges_keeps_few_numbers():
 def test_too_many_tokens_for_the_tables_are_an_error():
     n = NO_SYMBOL
     assert n - 1 == MOST_TOKENS
+    assert MAX_RANKS - 1 == MOST_MERGES
     ids = np.arange(n, dtype=np.int32)
     with pytest.raises(ValueError, match="2,097,150 tokens"):
         new_merges(ids[256:], ids[256:], ids[256:], ids[256:], ids[:256])

@@ -6,14 +6,24 @@ import copy
 import pickle
 import re
 import shutil
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
 
 import numpy as np
 import processes
 import pytest
 import texts
-from vocabularies import BYTES
+from vocabularies import BYTES, saved_as_ranks, vocab_of
 
 import nbbpe
+from nbbpe.formats import folder_tables
+from nbbpe.kernels.encoding import merge_table
+from nbbpe.model import vocab_checks
+from nbbpe.model.model import Model
+from nbbpe.model.vocab_checks import NEVER
+from nbbpe.patterns.named_patterns import REGEXES
+from nbbpe.patterns.pattern import get_pattern
 
 SHIFTED = {i + 2: bytes([i]) for i in range(256)}
 
@@ -99,6 +109,90 @@ def test_a_vocab_that_cannot_be_one_is_an_error(change, error, message):
 def test_what_is_no_vocab_and_no_merges_is_named(vocab, merges, message):
     with pytest.raises(TypeError, match=message):
         nbbpe.Tokenizer(vocab, merges)
+
+
+@pytest.fixture
+def few_tokens(monkeypatch) -> None:
+    """Kernels number at most 300 tokens, and 305 merges, in place of two million."""
+    monkeypatch.setattr(vocab_checks, "MOST_TOKENS", 300)
+    monkeypatch.setattr(vocab_checks, "MOST_MERGES", 305)
+    monkeypatch.setattr(merge_table, "NO_SYMBOL", 301)
+    monkeypatch.setattr(merge_table, "MAX_RANKS", 306)
+
+
+def test_a_vocabulary_that_merging_has_no_room_for_is_refused_when_it_is_made(few_tokens):
+    merges = [(bytes([97 + i]), bytes([97 + j])) for i in range(20) for j in range(20)]
+    for n in 44, 45:
+        vocab = vocab_of(merges[:n])
+        if n == 44:
+            assert nbbpe.Tokenizer(vocab, merges[:n], ["<s>", "<t>"]).encode("aa<s>") == [256, 300]
+        else:
+            with pytest.raises(ValueError, match=r"can have 300 tokens, .* here are 301 tokens and 45 merges: leave out"):
+                nbbpe.Tokenizer(vocab, merges[:n])
+    # What no merge makes takes no place.
+    assert nbbpe.Tokenizer(vocab_of(merges), merges[:44]).encode("aa") == [256]
+    # A pair that comes twice does, as it has a rank.
+    assert nbbpe.Tokenizer(vocab_of(merges[:10]), merges[:10] + merges[:1] * 295).encode("aa") == [256]
+    with pytest.raises(ValueError, match=r"and 305 merges; here are 266 tokens and 306 merges: leave out the last merges"):
+        nbbpe.Tokenizer(vocab_of(merges[:10]), merges[:10] + merges[:1] * 296)
+
+
+@pytest.mark.parametrize("kind", ["folder", "folder with tables", "ranks", "json", "gpt2", "minbpe", "tiktoken"])
+def test_a_file_with_more_tokens_than_merging_has_room_for_is_refused_by_name(request, tmp_path, monkeypatch, kind):
+    merges = [(bytes([97 + i]), bytes([97 + j])) for i in range(20) for j in range(20)][:60]
+    tokenizer = nbbpe.Tokenizer(vocab_of(merges), merges)
+    path: Any = tmp_path / "tok"
+    monkeypatch.setattr(folder_tables, "LEAST", 0 if kind == "folder with tables" else 10**9)
+    if kind == "ranks":
+        saved_as_ranks([b"ab", b"abcd", *(left + right for left, right in merges[2:])], tmp_path).save(path)
+    elif kind.startswith("folder"):
+        tokenizer.save(path)
+    elif kind == "json":
+        tokenizer.to_hf(path := tmp_path / "tokenizer.json")
+    elif kind == "gpt2":
+        path = tmp_path / "vocab.json", tmp_path / "merges.txt"
+        tokenizer.save_gpt2(*path)
+    elif kind == "tiktoken":
+        path = tmp_path / "cl100k_base.tiktoken"
+        tokenizer.save_tiktoken(path)
+    else:
+        path = tmp_path / "a.model"
+        pairs = "".join(f"{left[0]} {right[0]}\n" for left, right in merges)
+        path.write_text(f"minbpe v1\n{REGEXES['gpt2']}\n0\n{pairs}")
+    read = partial(nbbpe.Tokenizer.from_tiktoken, path, pattern="gpt2") if kind == "tiktoken" else partial(nbbpe.load, path)
+    assert read().encode("aa")
+    request.getfixturevalue("few_tokens")
+    name = str(path[0] if kind == "gpt2" else path)
+    with pytest.raises(ValueError, match=rf"^{re.escape(name)}.*: a tokenizer can have 300 tokens"):
+        read()
+
+
+@pytest.mark.parametrize("n_kinds", [6, 31])
+@pytest.mark.parametrize("n_lacking", [0, 5])
+def test_exactly_what_merging_has_no_room_for_is_refused(few_tokens, n_kinds, n_lacking):
+    rng = np.random.default_rng(n_kinds)
+    lacking = rng.choice(sorted(NEVER), n_lacking, replace=False).tolist()
+    n_refused = sum(is_refused(rng.integers(n_kinds, size=(n, 2)).tolist(), lacking) for n in range(30, 320, 3))
+    assert 3 <= n_refused <= 93
+
+
+def is_refused(numbers: list[tuple[int, int]], lacking: list[int]) -> bool:
+    """Whether no model is made of merges of two letters, given by their numbers: if and only if there can be no table."""
+    merges = np.array([(97 + a, 97 + b, 256 + 31 * a + b) for a, b in numbers], dtype=np.int32).reshape(-1, 3)
+    tokens = {i: token for i, token in BYTES.items() if i not in lacking}
+    tokens |= {256 + 31 * a + b: bytes([97 + a, 97 + b]) for a, b in numbers}
+    refused = False
+    try:
+        model = Model(tokens, merges, {}, get_pattern("gpt2"))
+    except ValueError:
+        refused = True
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(vocab_checks, "MOST_TOKENS", 10**6)
+            patch.setattr(vocab_checks, "MOST_MERGES", 10**6)
+            model = Model(tokens, merges, {}, get_pattern("gpt2"))
+    with pytest.raises(ValueError, match="a tokenizer can have") if refused else nullcontext():
+        model.merge_table()
+    return refused
 
 
 @pytest.mark.parametrize("merge", [(b"x", b"y"), (b"ab", b"a"), (b"xy", b"a")])

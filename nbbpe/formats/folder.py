@@ -215,7 +215,8 @@ def read_model(path: Path, check: bool = True) -> Model:
 
     def model_of(vocab: PackedVocab, merges: Any) -> Model:
         _check_tokens(vocab, special, set(extras.shared), folder)
-        return Model(vocab, merges if has_merges else None, special, pattern, whole, origin, normalizer, extras)
+        with naming(folder):
+            return Model(vocab, merges if has_merges else None, special, pattern, whole, origin, normalizer, extras)
 
     model = None
     # Without a fingerprint to check, the readable files alone say what the tokenizer is.

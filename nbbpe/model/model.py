@@ -32,7 +32,7 @@ from .special_tokens import (
     tokens_for_placing,
     tokens_of_merges,
 )
-from .vocab_checks import NEVER, Merge, Vocab, check_bytes, check_merges, check_vocab
+from .vocab_checks import NEVER, Merge, Vocab, check_bytes, check_merges, check_merging, check_vocab
 
 if TYPE_CHECKING:
     from ..kernels.encoding.merge_table import Merges
@@ -54,7 +54,8 @@ class Model:
     extras : how special tokens are found, and which are put around a text
     origin : the known parts of its provenance; see there
 
-    Nothing is checked here: see `checked` for arguments of users, and vocab_checks.py for contents of files.
+    Raises ValueError for more tokens or merges than kernels can number. Nothing else is checked here: see `checked` for
+    arguments of users, and vocab_checks.py for contents of files.
     """
 
     __hash__ = None  # type: ignore[assignment]
@@ -80,6 +81,7 @@ class Model:
         self.normalizer = normalizer
         self.extras = extras
         self.merge_ids = self._ids_of(merges) if isinstance(merges, list) else merges
+        check_merging(self.packed_ordinary, self.merge_ids)
         self._origin = origin or {}
 
     @classmethod

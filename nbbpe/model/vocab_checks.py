@@ -7,6 +7,7 @@ from itertools import chain, starmap
 from operator import add
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..system.arguments import argument
 from ..system.excerpt import shown
@@ -16,7 +17,8 @@ from .special_tokens import MAX_ID
 
 Vocab = dict[int, bytes]
 Merge = tuple[bytes, bytes]
-MOST_TOKENS = 2_097_150  # besides special tokens: kernels number them with 21 bits (kernels/encoding/merge_table.py)
+# Besides special tokens: kernels number tokens and merges with 21 bits (kernels/encoding/merge_table.py).
+MOST_TOKENS, MOST_MERGES = 2_097_150, 2_097_151
 
 # Bytes that are never in valid UTF-8: a vocabulary that was made for text alone may lack them.
 NEVER = frozenset({0xC0, 0xC1, *range(0xF5, 0x100)})
@@ -28,6 +30,28 @@ def check_n_tokens(n_tokens: int, vocab_size: int) -> None:
         raise WrongArgument(
             f"{argument('vocab_size', vocab_size)} is too large: a tokenizer can have {MOST_TOKENS:,} tokens, not counting "
             "special ones"
+        )
+
+
+def check_merging(vocab: PackedVocab, merges: NDArray[np.int32] | None) -> None:
+    """Raise ValueError if merging needs more tokens, or more merges, than the tables of kernels can hold.
+
+    vocab  : without special tokens
+    merges : the ids of left, right and result of each, int32[n, 3]; None where tokens merge by rank
+    """
+    n_merges = 0 if merges is None else len(merges)
+    if len(vocab.ids) + 256 <= MOST_TOKENS and n_merges <= MOST_MERGES:
+        return  # as nearly always
+    if merges is None:
+        n_tokens, needed = int(np.count_nonzero(vocab.lengths)), "ranks"
+    else:  # other tokens, which no text gets, take no place; each byte does, also one that is no token
+        is_used, byte_ids = vocab.count(merges.ravel()) > 0, vocab.byte_ids()
+        is_used[vocab.numbers_of(byte_ids[byte_ids >= 0])] = False
+        n_tokens, needed = 256 + int(is_used.sum()), "merges"
+    if n_tokens > MOST_TOKENS or n_merges > MOST_MERGES:
+        raise ValueError(
+            f"a tokenizer can have {MOST_TOKENS:,} tokens, not counting special ones, and {MOST_MERGES:,} merges; here are "
+            f"{n_tokens:,} tokens{f' and {n_merges:,} merges' if n_merges else ''}: leave out the last {needed}"
         )
 
 
