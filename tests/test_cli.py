@@ -38,6 +38,7 @@ from nbbpe.cli.signals import ending_signals
 from nbbpe.cli.streams import as_path
 from nbbpe.cli.training_options import read_mixture
 from nbbpe.idfiles import manifest
+from nbbpe.patterns.pattern import ALIASES, NAMED
 from nbbpe.system.excerpt import shown_token
 
 COMMANDS = [
@@ -779,6 +780,11 @@ def test_a_shell_can_complete_commands_and_options(run, monkeypatch):
         monkeypatch.setenv("COMP_WORDS", words)
         monkeypatch.setenv("COMP_CWORD", place)
         assert run() == (0, f"plain,{wanted}\n", "")
+
+
+def test_help_breaks_no_name_of_a_pattern(run):
+    listed = run("inspect", "--help").out.partition("Patterns:\n")[2].partition("\n\n")[0]
+    assert listed.replace(",", "").split() == [*NAMED, *ALIASES]
 
 
 def test_help_names_all_commands(run):

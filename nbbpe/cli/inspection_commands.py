@@ -54,7 +54,7 @@ def _one_text(context: click.Context, parameter: click.Parameter, texts: Sequenc
     "nbbpe inspect corpus.bin --verify",
     "nbbpe inspect train.bin --dtype uint16",
     "nbbpe inspect --pattern gpt2 --on corpus.txt",
-    Patterns=textwrap.wrap(", ".join([*NAMED, *ALIASES]), tables.WIDTH - 4),
+    Patterns=textwrap.wrap(", ".join([*NAMED, *ALIASES]), tables.WIDTH - 4, break_on_hyphens=False),
 )
 @click.argument("tokenizer", required=False, envvar=TOKENIZER)
 @click.option(
