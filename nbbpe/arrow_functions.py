@@ -84,7 +84,7 @@ def count_table(
     from .counting.count_tables import schema_of
 
     check_collected(table, "table")
-    batches = pa.table(table).to_batches()
+    batches = _as_table(table).to_batches()
     specials = check_special_tokens(special_tokens)  # a list, which is read twice
     counts = count_batches(batches, field=field, pattern=pattern, special_tokens=specials, on_error=on_error)
     schema = schema_of(Description(get_pattern(pattern), specials).metadata())
@@ -179,10 +179,16 @@ def encode_table(
     """
     pa = require("pyarrow", "Arrow data")
     check_collected(table, "table")
-    whole = pa.table(table)
+    whole = _as_table(table)
     # A table without rows has no batch, but its result must have the column, too.
     empty = pa.RecordBatch.from_arrays([pa.nulls(0, each.type) for each in whole.schema], schema=whole.schema)
     batches = whole.to_batches() or [empty]
     return pa.Table.from_batches(
         encode_batches(batches, tokenizer=tokenizer, field=field, to=to, id_type=id_type, allowed_special=allowed_special)
     )
+
+
+def _as_table(table: Any) -> Any:
+    """A table of pyarrow, for which pyarrow.table would import pandas, too."""
+    pa = require("pyarrow", "Arrow data")
+    return table if isinstance(table, pa.Table) else pa.table(table)

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..sources.arrow import is_arrow, reader_of
 from ..sources.arrow_files import ipc_batches, open_ipc
 from ..sources.finding import find_files, name_of
@@ -15,10 +17,11 @@ from ..sources.other_formats import refuse_pointer
 from ..sources.parquet import PARQUET, open_parquet
 from ..system.excerpt import shown
 from ..system.integers import check_positive
+from ..system.stretches import starts_of
 from ..system.wrong_argument import WrongArgument
-from ..text.utf8 import check_collected, each_to_bytes
+from ..text.utf8 import check_collected, each_to_bytes, padded
 from .count_description import KEY
-from .count_tables import COUNT, ENDINGS, WORD, arrow, check_columns, words_of
+from .count_tables import COUNT, ENDINGS, WORD, arrow, batch_of, check_columns, schema_of, words_of
 from .gathering import MOST_COUNT
 from .word_counts import WordCounts
 
@@ -101,15 +104,16 @@ def _batch_counts(item: object, number: int, argument: str) -> Counts:
 
 def _dict_counts(counts: Mapping[Any, Any], argument: str) -> Counts:
     """A dict from word (str or bytes) to count, as a Counter is."""
-    pa = arrow()
     numbers = [
         count if type(count) is int and count > 0 else check_positive(f"{argument}[{shown(word)}]", count)
         for word, count in counts.items()
     ]
     if numbers and max(numbers) > MOST_COUNT:
         raise OverflowError(f"{argument!r} has a count of {max(numbers):,}, which does not fit in int64")
-    words = pa.array(each_to_bytes(counts, "word"), pa.large_binary())
-    batch = pa.record_batch([words, pa.array(numbers, pa.int64())], [WORD, COUNT])
+    words = list(each_to_bytes(counts, "word"))
+    text = b"".join(words)
+    table = WordCounts(padded(text), starts_of(list(map(len, words))), np.array(numbers, dtype=np.int64))
+    batch = batch_of(table, schema_of({}, len(text)))
     return Counts(argument, None, lambda: iter([batch]))
 
 

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..sources.arrow_files import ARROW
+from ..sources.arrow_numpy import numpy_numbers
 from ..sources.columns import as_strings, check_kind, null_rows, offsets_of, shown_columns
 from ..sources.optional_packages import require
 from ..sources.parquet import PARQUET
@@ -135,10 +136,10 @@ def _whole_counts(count: Any, name: str, first_row: int) -> Any:
             "CAST(SUM(count) AS BIGINT)"
         )
     try:
-        whole = count.cast(pa.int64())
+        whole = count if kind == pa.int64() else count.cast(pa.int64())
     except pa.ArrowInvalid as error:
         raise OverflowError(f"{name!r}, after row {first_row:,} (from 0): a count does not fit in int64: {error}") from None
-    counts = whole.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    counts = numpy_numbers(whole)
     wrong = np.flatnonzero(counts < 1)
     if len(wrong):
         row, value = first_row + int(wrong[0]), int(counts[wrong[0]])

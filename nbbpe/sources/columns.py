@@ -12,6 +12,7 @@ from ..system.arguments import argument
 from ..system.excerpt import first_few
 from ..system.wrong_argument import WrongArgument
 from ..text.windows import WINDOW, RowWindows, Window
+from .arrow_numpy import is_valid
 from .optional_packages import require
 from .tally import way_out_of_nested
 
@@ -102,7 +103,7 @@ def _with_empty_nulls(column: Any) -> Any:
     begin = column.offset - first
     marks, views, *data = column.buffers()
     texts = np.frombuffer(views, np.int64, 2 * (first + len(column)), 16 * begin).reshape(-1, 2).copy()
-    texts[first:][column.is_null().to_numpy(zero_copy_only=False)] = 0
+    texts[first:][~is_valid(column)] = 0
     buffers = [marks.slice(begin // 8), arrow.py_buffer(texts), *data]
     return arrow.Array.from_buffers(column.type, len(column), buffers, column.null_count, first)
 
@@ -163,7 +164,7 @@ def offsets_of(strings: Any) -> NDArray[np.int64]:
 
 def null_rows(column: Any) -> list[int]:
     """The rows of an Arrow array that are null."""
-    return np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist() if column.null_count else []
+    return np.flatnonzero(~is_valid(column)).tolist() if column.null_count else []
 
 
 class ColumnReader(RowWindows):
