@@ -260,6 +260,23 @@ def test_what_only_speaks_the_c_interface_is_read(small):
         assert small.encode_arrow(data).to_pylist() == wanted(small)
 
 
+@pytest.mark.parametrize("marks", [0b101, 0b010, 0b110, 0b011, 0b000])
+def test_text_that_a_null_has_is_no_text(small, tmp_path, marks):
+    """Arrow allows it, though most libraries leave none there."""
+    offsets = np.array([0, 3, 6, 9], dtype=np.int32)
+    buffers = [pa.py_buffer(each) for each in (bytes([marks]), offsets, b"thecatsat")]
+    column = pa.Array.from_buffers(pa.string(), 3, buffers)
+    texts = [text if marks >> number & 1 else None for number, text in enumerate(("the", "cat", "sat"))]
+    assert column.to_pylist() == texts
+    expected = [None if text is None else small.encode(text) for text in texts]
+    assert small.encode_arrow(column).to_pylist() == expected
+    assert small.encode_arrow(column[1:]).to_pylist() == expected[1:]
+    with pytest.warns(UserWarning, match=r"malformed records? (was|were) skipped"):
+        small.encode_file(column, tmp_path / "a.bin", on_error="skip")
+    ids = nbbpe.TokenFile(tmp_path / "a.bin", small)[:].tolist()
+    assert ids == [each for row in expected if row is not None for each in row]
+
+
 def test_empty_columns_and_only_nulls(small):
     for documents in [], [None], [None, None, ""]:
         ids = small.encode_arrow(pa.array(documents, pa.string()))

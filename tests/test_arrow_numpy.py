@@ -29,6 +29,8 @@ tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
 buffers = [None, pa.py_buffer(np.array([0, 7, 10], dtype=np.int32)), pa.py_buffer(b"the catthe")]
 texts = pa.Array.from_buffers(pa.string(), 2, buffers)
 table = pa.Table.from_arrays([texts], names=["text"])
+buffers = [pa.py_buffer(bytes([0b101])), pa.py_buffer(np.array([0, 7, 7, 10], dtype=np.int32)), pa.py_buffer(b"the catthe")]
+nulls = pa.Array.from_buffers(pa.string(), 3, buffers)
 """
 
 
@@ -36,6 +38,8 @@ table = pa.Table.from_arrays([texts], names=["text"])
     "call",
     [
         "tok.encode_arrow(texts)",
+        "tok.encode_arrow(nulls)",
+        "nbbpe.train(nulls, 258, on_error='skip')",
         "tok.decode_arrow(tok.encode_arrow(table))",
         "tok.decode_arrow(tok.encode_arrow(texts)[1:])",
         "nbbpe.train(table, 258)",

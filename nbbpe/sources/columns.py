@@ -195,10 +195,16 @@ class ColumnReader(RowWindows):
 
     def _take_up(self, column: Any) -> None:
         """Begin with the strings of the next array."""
+        offsets = offsets_of(column)
         if column.null_count:
-            column = column.drop_null()
+            rows = is_valid(column)
+            if np.diff(offsets)[~rows].any():  # which is allowed, but rarely done
+                column = column.drop_null()
+                offsets = offsets_of(column)
+            else:
+                offsets = np.append(offsets[:1], offsets[1:][rows])
         self._strings = column
         self._row = 0
         data = column.buffers()[2]
         self._data_at = 0 if data is None else data.address
-        self._offsets = offsets_of(column)
+        self._offsets = offsets
