@@ -409,6 +409,7 @@ def test_a_vocabulary_with_ends_of_words_is_refused(tmp_path):
         (b"1 '\\x00' 1\n2 '\\x01' 1\n", r"x\.model' is a vocabulary of RWKV, .* merges nothing, so it is not BPE; a token"),
         (b"1 b'\\xff' 1\r\n2 '\\x01' 1\r\n", "is a vocabulary of RWKV"),
         (b"GGUF\x03\0\0\0", r"is a model in GGUF: give the tokenizer\.json of the model"),
+        (b'{"text": "a"}\n{"text": "b"}\n', r"x\.model' holds JSON lines, as a file of"),
         (b"minbp v1\n", "is neither JSON nor a file of ranks; a tokenizer is"),
         (b"", "is neither JSON nor a file of ranks"),
     ],

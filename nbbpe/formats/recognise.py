@@ -35,6 +35,7 @@ _OTHERS = (
         re.compile(rb"\d+ b?['\"].*['\"] \d+\r?\n"),
         "is a vocabulary of RWKV, whose tokenizer takes the longest token that fits and merges nothing, so it is not BPE",
     ),
+    (re.compile(rb"\{.*\}\r?\n\s*\{"), "holds JSON lines, as a file of texts does"),
     (re.compile(rb"GGUF"), "is a model in GGUF: give the tokenizer.json of the model that it was made from"),
     (re.compile(rb"\x80[\x02-\x05]"), "is a pickle, which can run any code: if you trust it, give nbbpe.load the object"),
 )
@@ -169,7 +170,8 @@ def _file(path: Path) -> Recognised:
             )
     if b'"default_num_special_tokens"' in start or (_like_tekken(os.path.basename(name)) and b'"model"' not in start):
         return Recognised("tekken", (name,))
-    if name.endswith(".json") or start.lstrip().startswith(b"{"):
+    what = next((what for begin, what in _OTHERS if begin.match(start)), None)
+    if what is None and (name.endswith(".json") or start.lstrip().startswith(b"{")):
         return Recognised("huggingface", (name,))
-    what = next((what for begin, what in _OTHERS if begin.match(start)), "is neither JSON nor a file of ranks")
+    what = what or "is neither JSON nor a file of ranks"
     raise ValueError(f"{name!r} {what}; a tokenizer is {_KNOWN_PATHS}")
