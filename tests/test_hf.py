@@ -436,6 +436,55 @@ def test_rows_tell_what_those_of_tokenizers_tell(folders, name):
                     found.missing  # noqa: B018
 
 
+ASKED = {
+    "token": ["token_to_chars", "token_to_word", "token_to_sequence"],
+    "number": ["char_to_token", "char_to_word", "word_to_tokens", "word_to_chars"],
+}
+
+
+@pytest.mark.parametrize("name", ["plain", "around", "types", "trims", "roberta"])
+@pytest.mark.parametrize("sizes", [(0, 0), (1 << 20, 1 << 20)], ids=["many", "few"])
+def test_results_of_short_texts_tell_what_those_of_transformers_tell(folders, monkeypatch, name, sizes):
+    few_bytes, few_ids = sizes
+    monkeypatch.setattr("nbbpe.encoding.offsets._FEW", few_bytes)
+    monkeypatch.setattr("nbbpe.hf.applied._FEW_IDS", few_ids)
+    ours, theirs = both(folders[name])
+    batch = ["", " ", "the cat", f"a{END}é{END}", f"{END}<pad>{END}", "日本🙂e\u0301", " the  cat\u3000", "ééé" * 5]
+    for side, text in itertools.product(("left", "right"), batch):
+        for arguments, options in [
+            ((text,), {}),
+            ((text, "a 日"), {}),
+            ((text,), {"padding": "max_length", "truncation": True, "max_length": 9, "padding_side": side}),
+            ((text, "é the"), {"padding": "max_length", "max_length": 40, "padding_side": side}),
+            ((["a", text, "", "日本"],), {"is_split_into_words": True}),
+            ((["a", text], ["é"]), {"is_split_into_words": True, "pad_to_multiple_of": 16, "padding_side": side}),
+        ]:
+            found, expected = (each(*arguments, **options) for each in (ours, theirs))
+            for told in "tokens", "word_ids", "sequence_ids":
+                assert getattr(found, told)() == getattr(expected, told)(), (told, arguments, options)
+            for number in range(len(expected["input_ids"])):
+                for told in ASKED["token"]:
+                    assert getattr(found, told)(number) == getattr(expected, told)(number), (told, arguments, options)
+            for number, sequence in itertools.product(range(len(text) + 2), range(2)):
+                for told in ASKED["number"]:
+                    asked = (outcome(getattr(each, told), 0, number, sequence) for each in (found, expected))
+                    assert len(set(asked)) == 1, (told, number, sequence, arguments, options)
+            assert ours(*arguments, **options).char_to_word(0, 1, 0) == expected.char_to_word(0, 1, 0)  # asked at first
+
+
+def test_a_text_alone_is_encoded_by_what_is_set_in_the_tokenizer(folders):
+    class Derived(str):
+        """A text of a derived type."""
+
+    ours, theirs = both(folders["around"])
+    for splits, names in itertools.product((False, True, None), (["input_ids"], ["input_ids", "token_type_ids"])):
+        for each in ours, theirs:
+            each.split_special_tokens, each.model_input_names = splits, names
+        for text in *BATCH, "\ud83d", Derived("the"), None, b"the":
+            check(ours, theirs, text)
+            check(ours, theirs, text=text)
+
+
 @pytest.mark.parametrize("is_split", [False, True])
 def test_a_token_or_word_is_found_without_looking_at_all_of_them(folders, is_split):
     class Counted(list):

@@ -11,7 +11,7 @@ import texts
 from texts import HARD
 
 import nbbpe
-from nbbpe.encoding.pretoken_numbers import number_pretokens
+from nbbpe.encoding.pretoken_numbers import number_few, number_pretokens
 from nbbpe.patterns.pattern import get_pattern
 from nbbpe.text import text_splitter
 
@@ -58,5 +58,10 @@ def test_numbers_are_those_of_each_text_alone(monkeypatch, pattern, at_once):
         starts = np.cumsum([0, *map(len, rows)])
         data = tokenizer.decode_bytes(ids)
         model = tokenizer._model
-        found = number_pretokens(data, ids, starts, model.packed, model.special.values(), model.pattern)
-        assert found.tolist() == [number for row in rows for number in expected(tokenizer, row)]
+        special, splitter = frozenset(model.special.values()), text_splitter.TextSplitter(model.pattern)
+        wanted = [number for row in rows for number in expected(tokenizer, row)]
+        found = number_pretokens(data, ids, starts, model.packed, special, splitter)
+        assert found.tolist() == wanted
+        tokens = [model.vocab[token_id] for token_id in ids.tolist()]
+        for _ in range(2):  # a splitter is used again
+            assert number_few(data, tokens, ids.tolist(), starts.tolist(), special, splitter) == wanted

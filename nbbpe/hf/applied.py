@@ -21,13 +21,14 @@ from ..model.special_tokens import find_overlap
 from ..system.lazy import lazy
 from ..text.normalizer import Chain
 from ..text.steps import steps_of
+from ..text.text_splitter import TextSplitter
 from ..tokenizer import Tokenizer
 from .characters import are_alike
 from .rows import Frame
 
 _FEW, _SHORT = 128, 1 << 14  # texts, and their characters, which are encoded one by one in less time than as a batch
 _OFF = ("", "0", "off", "false", "f", "no", "n")  # TOKENIZERS_PARALLELISM, as tokenizers reads it
-_FEW_IDS = 128  # whose words are numbered one by one in less time than by NumPy
+_FEW_IDS = 512  # whose words are numbered one by one in less time than by NumPy
 
 
 def _most_threads() -> int | None:
@@ -50,6 +51,7 @@ class Applied:
         self._backend = backend
         # Whether a text is also cut by steps that are not in the pattern: some in Python, and Digits between bytes.
         steps = steps_of(json.loads(backend.pre_tokenizer.__getstate__()), "pre_tokenizer")
+        self._splitters: list[TextSplitter] = []  # idle ones: to make one takes a tenth of a short call
         self._cuts_more_than_the_pattern = self._model.extras.cutter is not None or bool(digits_of_bytes(steps))
 
     @lazy
@@ -141,21 +143,24 @@ class Applied:
         starts : where the ids of each text start, and where the last ones end
         """
         model = self._model
-        pattern = model.pattern
         # An id that an added token shares with an ordinary one does not say whether it is a word of its own.
         if self._cuts_more_than_the_pattern or model.extras.shared:
             return None
         if isinstance(ids, list) and isinstance(starts, list) and len(ids) <= _FEW_IDS:
             tokens = list(map(model.vocab.__getitem__, ids))
-            if not are_alike(b"".join(tokens).decode()):
+            data = b"".join(tokens)
+            if not are_alike(data.decode()):
                 return None
-            return number_few(tokens, ids, starts, self._special, pattern)
+            splitter = self._splitters.pop() if self._splitters else TextSplitter(model.pattern)
+            numbers = number_few(data, tokens, ids, starts, self._special, splitter)
+            self._splitters.append(splitter)
+            return numbers
         ids = np.array(ids, dtype=np.int64)
         data = self.tokenizer.decode_bytes(ids)
         if not are_alike(data.decode()):
             return None
         starts = np.array(starts, dtype=np.int64)
-        return number_pretokens(data, ids, starts, model.packed, self._special, pattern)
+        return number_pretokens(data, ids, starts, model.packed, self._special, TextSplitter(model.pattern))
 
     @lazy
     def _special(self) -> frozenset[int]:

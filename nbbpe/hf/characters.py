@@ -39,9 +39,12 @@ def are_alike(text: str) -> bool:
         return True
     known = _known()
     codes = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
-    new = np.unique(codes[~known[codes]])
+    is_known = known[codes]
+    if is_known.all():  # as mostly
+        return True
+    new = np.unique(codes[~is_known])
     characters = "".join(map(chr, new.tolist()))
-    for category in _CATEGORIES if characters else ():
+    for category in _CATEGORIES:
         of_category = rf"\p{{{category}}}"
         of_regex = "".join(regex.findall(of_category, characters))
         if of_regex and Replace(Regex(of_category), "").normalize_str(of_regex):

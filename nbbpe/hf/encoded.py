@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import chain, pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -45,17 +46,14 @@ class Encoded:
     def n_rows(self) -> int:
         return len(self.cut.places) // (1 + self.batch.is_pair)
 
-    def columns(self, names: Iterable[str], cut: Cut | None = None) -> dict[str, Rows] | None:
-        """Columns by name, not padded; None if tokenizers must tell one of them.
-
-        cut : of some rows; None for all rows
-        """
-        cut = self.cut if cut is None else cut
+    def columns(self, names: Iterable[str]) -> dict[str, Rows] | None:
+        """Columns by name, not padded; None if tokenizers must tell one of them."""
+        cut = self.cut
         rows = _rows(self.ids, cut)
         ids = self.frame.put(rows)
         found = {}
         for name in names:
-            column = ids if name == "input_ids" else _COLUMNS[name](self, cut, rows, ids)
+            column = _COLUMNS[name](self, cut, rows, ids)
             if column is None:
                 return None
             found[name] = column
@@ -63,15 +61,36 @@ class Encoded:
 
     def of_row(self, name: str, number: int) -> list[Any] | None:
         """What a column has in a row; None if tokenizers must tell."""
-        columns = self.columns([name], self.cut.only(number, self.batch.is_pair))
-        if columns is None:
-            return None
-        rows, padding = columns[name], self.padding
-        if padding is None:
-            return rows[0]
+        cut, padding = self._cut_of(number), self.padding
+        rows = _rows(self.ids, cut)
+        column = _COLUMNS[name](self, cut, rows, self.frame.put(rows))
+        if column is None or padding is None:
+            return None if column is None else column[0]
         if name == "sequence_ids" and not self.batch.is_pair:
             padding = padding._replace(pads={name: self.applied.number_of_padding})
-        return padding.apply(name, rows)[0]
+        return padding.apply(name, column)[0]
+
+    def ranges_of_row(self, number: int) -> list[range] | None:
+        """The tokens of each text in a row, without padding; None if tokenizers must tell."""
+        cut = self._cut_of(number)
+        if not self._numbers_texts(cut):
+            return None
+        ranges = self.frame.ranges([end - start for start, end in cut.places])
+        padding = self.padding
+        if ranges is None or padding is None or padding.side == "right":
+            return ranges
+        before = padding.width - self.frame.n_ids - sum(map(len, ranges))
+        return [range(before + tokens.start, before + tokens.stop) for tokens in ranges]
+
+    def _cut_of(self, number: int) -> Cut:
+        return self.cut if self.n_rows == 1 else self.cut.only(number, self.batch.is_pair)
+
+    def _numbers_texts(self, cut: Cut) -> bool:
+        # Where tokenizers before 0.23 numbers padding, it numbers no texts of a pair in the rows after its first one.
+        return not (self.batch.is_pair and any(cut.later) and self.applied.number_of_padding is not None)
+
+    def _ids(self, cut: Cut, rows: Rows, ids: Rows) -> Rows:
+        return ids
 
     def _types(self, cut: Cut, rows: Rows, ids: Rows) -> Rows:
         return self.frame.type_rows(rows, ids, cut.later)
@@ -83,10 +102,7 @@ class Encoded:
         return self.frame.put_value([[0] * len(row) for row in rows], 1)
 
     def _numbers_of_texts(self, cut: Cut, rows: Rows, ids: Rows) -> Rows | None:
-        # Where tokenizers before 0.23 numbers padding, it numbers no texts of a pair in the rows after its first one.
-        if self.batch.is_pair and any(cut.later) and self.applied.number_of_padding is not None:
-            return None
-        return self.frame.numbers_of_texts(rows)
+        return self.frame.numbers_of_texts(rows) if self._numbers_texts(cut) else None
 
     def _numbers_of_words(self, cut: Cut, rows: Rows, ids: Rows) -> Rows | None:
         words = self._words
@@ -100,6 +116,10 @@ class Encoded:
         n_words = self.batch.n_words
         if n_words is None:
             return self.applied.words_in(self.ids, self.starts)
+        if isinstance(self.starts, list):
+            counts = [end - start for start, end in pairwise(self.starts)]
+            words = chain.from_iterable(map(range, n_words))
+            return list(chain.from_iterable(map(repeat, words, counts)))
         numbers = np.concatenate([np.empty(0, dtype=np.int64), *map(np.arange, n_words)])
         return np.repeat(numbers, np.diff(self.starts))
 
@@ -122,8 +142,9 @@ def _rows(values: list[int] | NDArray[Any], cut: Cut) -> Rows:
     return [list_of(values[start:end]) for start, end in cut.places]
 
 
-# Of each column but that of the ids.
+# Of each column; `rows` are stretches of the ids of texts, `ids` the same with those around.
 _COLUMNS: dict[str, Callable[[Encoded, Cut, Rows, Rows], Rows | None]] = {
+    "input_ids": Encoded._ids,
     "token_type_ids": Encoded._types,
     "attention_mask": Encoded._attention,
     "special_tokens_mask": Encoded._around,

@@ -6,7 +6,7 @@ is returned, tokenizers must decide, or say what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple, TypeGuard
 
@@ -21,6 +21,7 @@ Span = tuple[int, int, int]
 SIDES = "left", "right"
 _TRUNCATION = "longest_first", "only_first", "only_second"
 _NO_TRUNCATION = None, "do_not_truncate"
+_LISTS = frozenset([list, tuple])
 
 
 class Batch(NamedTuple):
@@ -70,7 +71,7 @@ class Batch(NamedTuple):
         if not _are_lists(both):
             return None
         words = list(chain.from_iterable(both))
-        # To look at the types takes a third of the time, and is mostly enough.
+        # As in `_are_lists`.
         if set(map(type, words)) != {str} and not all(isinstance(word, str) for word in words):
             return None
         return cls(words, others is not None, list(map(len, both)))
@@ -113,18 +114,19 @@ class Frame:
         self.is_pair = is_pair
         texts = [piece for piece in self.pieces if isinstance(piece, str)]
         self.n_texts = len(texts) if is_numbered_once and texts in (["A"], ["A", "B"], ["B", "A"]) else None
+        self._is_bare = self.pieces == ["A"] and not is_pair
 
     def put(self, rows: Rows) -> Rows:
         """The rows of texts with the ids that are around them; `rows` are the ids of texts."""
-        return self._around(rows, self.pieces)
+        return rows if self._is_bare else self._around(rows, self.pieces)
 
     def put_value(self, rows: Rows, value: Any) -> Rows:
         """The same for another column of texts, in which `value` stands for each id around."""
+        if self._is_bare:
+            return rows
         return self._around(rows, [piece if isinstance(piece, str) else [value] * len(piece) for piece in self.pieces])
 
     def _around(self, rows: Rows, pieces: Template) -> Rows:
-        if pieces == ["A"] and not self.is_pair:
-            return rows
         around = Templates(pieces, pieces).around
         n = len(rows) // 2
         return list(map(around, rows[:n], rows[n:])) if self.is_pair else list(map(around, rows))
@@ -135,6 +137,23 @@ class Frame:
             return None
         n_first = len(rows) // (1 + self.is_pair)
         return self.put_value([[int(i >= n_first)] * len(row) for i, row in enumerate(rows)], None)
+
+    def ranges(self, lengths: list[int]) -> list[range] | None:
+        """Where the ids of each text of a row are, with the ids around it; None if tokenizers must tell.
+
+        lengths : of the first text, and of a second one
+        """
+        if self.n_texts is None:
+            return None
+        found = [range(0)] * self.n_texts
+        place = 0
+        for piece in self.pieces:
+            number = 0 if piece == "A" else 1
+            end = place + (len(piece) if isinstance(piece, list) else lengths[number])
+            if isinstance(piece, str):
+                found[number] = range(place, end)
+            place = end
+        return found
 
     def combined(self, firsts: list[Span], seconds: list[Span]) -> list[tuple[Span, Span]] | None:
         """The rows of all stretches of a pair, in the order of tokenizers; None if a text is in a row twice."""
@@ -331,6 +350,7 @@ def _is_size(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and 0 <= value < 1 << 64
 
 
-def _are_lists(values: Iterable[Any]) -> bool:
+def _are_lists(values: Sequence[Any]) -> bool:
     """Whether each value is a list or a tuple, as tokenizers takes for a list."""
-    return all(isinstance(value, (list, tuple)) for value in values)
+    # To look at the types takes a third of the time, and is mostly enough.
+    return _LISTS.issuperset(map(type, values)) or all(isinstance(value, (list, tuple)) for value in values)

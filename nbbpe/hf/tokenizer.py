@@ -9,13 +9,14 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from functools import partial
+from functools import partial, wraps
 from typing import Any, NamedTuple
 
 from tokenizers import Tokenizer as Backend
 from tokenizers.decoders import ByteLevel
 from tokenizers.models import BPE
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 
 from ..encoding.decoder import Decoder
 from ..encoding.special_choice import ALL
@@ -48,6 +49,15 @@ _OPTIONAL = {
     "offset_mapping": "return_offsets_mapping",
 }
 _USUAL = "token_type_ids", "attention_mask"
+# Of a call that gives none, as their class makes them.
+_USUAL_OPTIONS: dict[str, Any] = {
+    "add_special_tokens": True,
+    "padding_strategy": PaddingStrategy.DO_NOT_PAD,
+    "truncation_strategy": TruncationStrategy.DO_NOT_TRUNCATE,
+    "max_length": None,
+    "stride": 0,
+    "verbose": True,
+}
 _IDS_ALONE = {_OPTIONAL[name]: False for name in _USUAL}
 # How many ids are decoded by tokenizers, in 0.2 s, before a tokenizer of nbbpe is made for decoding alone, in as much time.
 _MANY_IDS = 1 << 20
@@ -260,6 +270,14 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     def _switch_to_input_mode(self) -> None:
         """Nothing. transformers 5 looks for it in each call; where it is missing, that takes a tenth of a short one."""
 
+    @wraps(PreTrainedTokenizerFast.__call__)
+    def __call__(self, text: Any = None, *args: Any, **options: Any) -> Any:
+        # To sort the options of a text alone takes a sixth of a short call.
+        if type(text) is str and not args and not options:
+            usual = {**_USUAL_OPTIONS, "split_special_tokens": self.split_special_tokens}
+            return self._encode_plus(text, None, **usual)
+        return super().__call__(text, *args, **options)
+
     # transformers 5 calls `_encode_plus` for a text or a batch, 4 for a text only; for a batch it calls the other.
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **options: Any) -> Any:
@@ -267,10 +285,10 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             return super()._encode_plus(text, text_pair=text_pair, **options)
         is_split = options.get("is_split_into_words")
         if isinstance(text, str) and not text_pair and not is_split:  # an empty text makes no pair
-            with_tokenizers = partial(super()._encode_plus, text, text_pair=text_pair, **options)
+            with_tokenizers = partial(self._by_tokenizers, text, None, options)
             return self._encoded(Batch([text], False), options, with_tokenizers, is_one=True)
         text, text_pair = map(_copied, (text, text_pair))
-        with_tokenizers = partial(super()._encode_plus, text, text_pair=text_pair, **options)
+        with_tokenizers = partial(self._by_tokenizers, text, text_pair, options)
         if is_split:
             is_one = not (isinstance(text, (list, tuple)) and text and isinstance(text[0], (list, tuple)))
         else:
@@ -280,6 +298,9 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         elif not _TAKES_ROWS:
             text = None
         return self._encoded(Batch.of(text, text_pair, bool(is_split)), options, with_tokenizers, is_one)
+
+    def _by_tokenizers(self, text: Any, text_pair: Any, options: Mapping[str, Any]) -> Any:
+        return super()._encode_plus(text, text_pair=text_pair, **options)
 
     def _batch_encode_plus(self, batch_text_or_text_pairs: Any, **options: Any) -> Any:
         batch_text_or_text_pairs = _copied(batch_text_or_text_pairs)
