@@ -343,7 +343,9 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         **options: Any,
     ) -> Any:
         """The text of ids, or of each list of ids; arguments are those of PreTrainedTokenizerFast."""
-        ids = [token_ids] if type(token_ids) is int else token_ids
+        ids = token_ids.tolist() if hasattr(token_ids, "tolist") else token_ids  # as theirs, which then looks at each id
+        if type(ids) is not list:
+            ids = [ids] if type(ids) is int else list(ids) if type(ids) is tuple else ids
         if type(ids) is list and ids:
             if type(ids[0]) is not list:
                 decode = self._plain_decoder(len(ids), skip_special_tokens, clean_up_tokenization_spaces)
