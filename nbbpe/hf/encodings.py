@@ -8,10 +8,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn, TypeGuard
 
+from tokenizers import Encoding
 from transformers import BatchEncoding
 
 from ..system.lazy import lazy
 from .encoded import Encoded
+
+_MOST = 1 << 32  # the number of a character, a token or a word is less in tokenizers
 
 
 def _column(name: str, attribute: str) -> property:
@@ -35,6 +38,7 @@ class RowEncoding:
         self._encoded = encoded
         self._number = number
         self._theirs = theirs
+        self._is_split = encoded.batch.n_words is not None
 
     def of_tokenizers(self) -> Any:
         """The same row by tokenizers."""
@@ -72,8 +76,9 @@ class RowEncoding:
     def token_to_word(self, token_index: int) -> int | None:
         """The number of the word that has a token; None for a token around."""
         # tokenizers tells no word of a token that has no number of a text.
-        if self._is_token(token_index) and self._word_ids is not None:
-            return self._word_ids[token_index]
+        words = self._word_ids if self._ranges else None
+        if words is not None and _is_number(token_index) and token_index < len(words):
+            return words[token_index]
         asked: int | None = self._asked("token_to_word", token_index)
         return asked
 
@@ -83,7 +88,7 @@ class RowEncoding:
         if tokens is None or self._offsets is None:
             asked: int | None = self._asked("char_to_token", char_pos, sequence_index)
             return asked
-        if self._encoded.batch.n_words is not None:
+        if self._is_split:
             return self._firsts_in_words[sequence_index].get(char_pos)
         found = bisect_right(self._ends, char_pos, tokens.start, tokens.stop)
         return found if found < tokens.stop and self._offsets[found][0] <= char_pos else None
@@ -102,8 +107,8 @@ class RowEncoding:
         if tokens is None or self._word_ids is None:
             found: tuple[int, int] | None = self._asked("word_to_tokens", word_index, sequence_index)
             return found
-        words = self._word_ids
-        first, end = (find(words, word_index, tokens.start, tokens.stop) for find in (bisect_left, bisect_right))
+        first = bisect_left(self._word_ids, word_index, tokens.start, tokens.stop)
+        end = bisect_right(self._word_ids, word_index, first, tokens.stop)
         return (first, end) if first < end else None
 
     def word_to_chars(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
@@ -121,8 +126,9 @@ class RowEncoding:
         """The tokens of a text, in which the `number` of a character or of a word is looked for; None if tokenizers must
         tell: for a text that is not in the row it looks at all tokens."""
         ranges = self._ranges
-        is_known = _is_number(number) and type(sequence_index) is int and 0 <= sequence_index < len(ranges)
-        return ranges[sequence_index] if is_known else None
+        if type(number) is type(sequence_index) is int and 0 <= number < _MOST and 0 <= sequence_index < len(ranges):
+            return ranges[sequence_index]
+        return None
 
     def _is_token(self, value: object) -> TypeGuard[int]:
         """Whether it is the number of a token of which the text is known."""
@@ -161,11 +167,6 @@ class RowEncoding:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # which NumPy and others look for
-            raise AttributeError(name)
-        return getattr(self.of_tokenizers(), name)
-
     def __deepcopy__(self, memo: dict[int, Any]) -> RowEncoding:
         return self  # nobody changes it
 
@@ -174,6 +175,16 @@ class RowEncoding:
 
     def __repr__(self) -> str:
         return repr(self.of_tokenizers())
+
+
+def _of_tokenizers(name: str) -> property:
+    return property(lambda self: getattr(self.of_tokenizers(), name))
+
+
+# All else of an Encoding. With a `__getattr__` for it, each attribute of a row would take five times as long to read.
+for _name in dir(Encoding):
+    if not (_name.startswith("_") or hasattr(RowEncoding, _name)):
+        setattr(RowEncoding, _name, _of_tokenizers(_name))
 
 
 class _Theirs:
@@ -209,7 +220,7 @@ def _first_in_words(offsets: list[tuple[int, int]], tokens: range) -> dict[int, 
 
 def _is_number(value: object) -> TypeGuard[int]:
     """Whether tokenizers takes a value for the number of a character, a token or a word."""
-    return type(value) is int and 0 <= value < 1 << 32
+    return type(value) is int and 0 <= value < _MOST
 
 
 class NbbpeEncoding(BatchEncoding):  # type: ignore[misc]

@@ -145,6 +145,8 @@ class Frame:
         """
         if self.n_texts is None:
             return None
+        if self._is_bare:
+            return [range(lengths[0])]
         found = [range(0)] * self.n_texts
         place = 0
         for piece in self.pieces:
