@@ -33,6 +33,7 @@ def test_the_patterns_are_of_all_kinds():
 def test_a_text_is_split_as_by_regex(monkeypatch, pattern, at_once):
     monkeypatch.setattr(text_splitter, "_AT_ONCE", at_once)
     monkeypatch.setattr(regex_splitter, "AT_ONCE", at_once)
+    monkeypatch.setattr(text_splitter, "_SHORT", 20 * at_once)
     splitter = TextSplitter(get_pattern(pattern))
     rng = random.Random(1)
     parts = ["the", "cat", "it's", " ", "\n", "  ", "12", "日本語", "é", "'s", ".", "x" * 300, "xb", "a'b'c" * 60]
@@ -44,6 +45,7 @@ def test_a_text_is_split_as_by_regex(monkeypatch, pattern, at_once):
         found = [each.tolist() for each in splitter.starts(text, start, end)]
         assert all(first[-1] == second[0] for first, second in pairwise(found))
         starts = [*dict.fromkeys(place for each in found for place in each)] or [start]
+        assert splitter.starts_of_short(data) == [place - start for place in starts]
         pretokens = [data[first - start : last - start] for first, last in pairwise(starts)]
         assert [to_text(each) for each in pretokens] == get_pattern(pattern).split(to_text(data)), data
 

@@ -51,7 +51,8 @@ class Applied:
         self._backend = backend
         # Whether a text is also cut by steps that are not in the pattern: some in Python, and Digits between bytes.
         steps = steps_of(json.loads(backend.pre_tokenizer.__getstate__()), "pre_tokenizer")
-        self._splitters: list[TextSplitter] = []  # idle ones: to make one takes a tenth of a short call
+        # Idle ones, as making one takes a tenth of a short call; append and pop are atomic.
+        self._splitters: list[TextSplitter] = []
         self._cuts_more_than_the_pattern = self._model.extras.cutter is not None or bool(digits_of_bytes(steps))
 
     @lazy
@@ -151,7 +152,10 @@ class Applied:
             data = b"".join(tokens)
             if not are_alike(data.decode()):
                 return None
-            splitter = self._splitters.pop() if self._splitters else TextSplitter(model.pattern)
+            try:
+                splitter = self._splitters.pop()
+            except IndexError:
+                splitter = TextSplitter(model.pattern)
             numbers = number_few(data, tokens, ids, starts, self._special, splitter)
             self._splitters.append(splitter)
             return numbers

@@ -16,9 +16,10 @@ from ..kernels.pieces.split_text import split_text
 from ..kernels.pieces.split_words import split_decided
 from ..patterns.pattern import Pattern
 from ..system.lazy import lazy
-from .utf8 import LONGEST_CHARACTER, to_text
+from .utf8 import LONGEST_CHARACTER, padded, to_text
 
 _AT_ONCE = 1 << 14  # pretokens, or bytes in which pieces are looked for
+_SHORT = 1 << 11  # bytes of a text for which room is kept
 _UNCERTAIN = 2 * LONGEST_CHARACTER  # bytes before a place where text is cut off: two characters make a boundary certain
 
 
@@ -48,6 +49,29 @@ class TextSplitter:
         if self._pattern.is_compiled:
             return self._by_automaton(text, start, end)
         return (self._in_pieces if self._pattern.is_partly_compiled else self._by_regex)(text, start, end)
+
+    def starts_of_short(self, data: bytes) -> list[int]:
+        """Where the pretokens of a text start, and where the last one ends, in a third of the time of `starts` if it is
+        short: with room that is kept.
+
+        >>> from nbbpe.patterns.pattern import get_pattern
+        >>> TextSplitter(get_pattern("gpt2")).starts_of_short(b"the cat")
+        [0, 3, 7]
+        """
+        if len(data) > _SHORT or not self._pattern.is_compiled:
+            found = (each for starts in self.starts(padded(data), 0, len(data)) for each in starts.tolist())
+            return sorted({0, *found})
+        text, copy, places = self._room
+        copy[: len(data)] = data  # what is after a text does not matter
+        n = split_text(text, 0, len(data), self._pattern.tables, self._scratch, True, places)
+        short: list[int] = places[: n + 1].tolist()
+        return short
+
+    @lazy
+    def _room(self) -> tuple[NDArray[np.uint8], memoryview, NDArray[np.int64]]:
+        """For a short text, with a view of it, and for the places of its pretokens."""
+        text = np.empty(_SHORT + PADDING, dtype=np.uint8)
+        return text, memoryview(text), np.empty(_SHORT + 1, dtype=np.int64)  # type: ignore[arg-type]
 
     @lazy
     def _scratch(self) -> NDArray[np.int64]:
