@@ -866,6 +866,33 @@ def rank_lines(data):
     return tokens, [int(match[2]) for match in found]
 
 
+def take_whitespace(text, tokens):
+    """The tokens of bytes, with the whitespace that they take: from (start, end, id, takes before, takes after) to
+    (start, end, id).
+
+    Those of a negative id, or that begin with the byte 0xFF, end a document, beyond which no token takes anything.
+    """
+    characters = regex.findall(r"\s", "".join(map(chr, range(0x3001))))
+    spaces = b"(?:" + b"|".join(character.encode() for character in characters) + b")*"
+    found, done = [], 0
+    for start, end, token_id, before, after in tokens:
+        if token_id < 0 or text[start] == 0xFF:
+            found.append((start, end, token_id))
+            done = end
+            continue
+        if before:
+            start = done + re.search(spaces + rb"\Z", text[done:start]).start() if done < start else done
+        if after:
+            end += len(re.match(spaces, text[end:])[0])
+        if start >= end:
+            continue  # it is whitespace that another token took
+        if found and found[-1][1] > start:
+            found[-1] = (found[-1][0], start, found[-1][2])
+        found.append((start, end, token_id))
+        done = end
+    return found
+
+
 def skip_inert(text, start, end, inert):
     """The place of the first character of bytes that is not in a set, or `end`; bytes of invalid UTF-8 are skipped."""
     at = start

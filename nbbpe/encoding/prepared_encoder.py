@@ -28,14 +28,17 @@ _MOST_KEPT = 100  # choices of special tokens, see `_turns_of`
 class _Turns(NamedTuple):
     """The special tokens to look for, once they are chosen.
 
-    first : in the original text
-    later : in the normalized text
-    both  : in a text that is normal already, where both are found at once; None if tokens of the two may overlap
+    first  : in the original text
+    later  : in the normalized text
+    both   : in a text that is normal already, where both are found at once; None if tokens of the two may overlap
+    marked : in a text that is normal already, with the whitespace that they take; None if the kernel that encodes cannot
+        do so
     """
 
     first: SpecialTokens
     later: SpecialTokens
     both: SpecialTokens | None
+    marked: SpecialTokens | None
 
 
 class PreparedEncoder(RewritingEncoder):
@@ -90,7 +93,10 @@ class PreparedEncoder(RewritingEncoder):
                 if self._later.get(token):
                     later.setdefault(self._later[token], token_id)
             both = None if find_overlap(list(first), list(later)) else pack_special_tokens(first | later)
-            found = _Turns(pack_special_tokens(first), pack_special_tokens(later), both)
+            marks = self._preparation.marks
+            marked = {token: token_id + marks.get(token_id, 0) for token, token_id in first.items()}
+            take = pack_special_tokens(marked) if marks and not later else None
+            found = _Turns(pack_special_tokens(first), pack_special_tokens(later), both, take)
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
             self._kept[key] = found
@@ -105,6 +111,9 @@ class PreparedEncoder(RewritingEncoder):
     def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
         """See Encoder. All vocabularies have the bytes of ASCII."""
         if type(text) is str and (text.isascii() or (self._has_all and len(text) <= SHORT)):
+            marked = self._turns(specials).marked
+            if marked is not None and self._preparation.leaves(text):
+                return self._encoder.encode_short(text, marked, form)
             spaced = self._spaced(text)
             sought = self._left(spaced, specials)
             if sought is not None:
@@ -138,7 +147,7 @@ class PreparedEncoder(RewritingEncoder):
         return RewritingReader(reader, partial(last_cut, rules=self._preparation.rules), self._rewrite(self._allowed.later))
 
     def window_of(self, document: bytes, specials: SpecialTokens | None) -> Window:
-        first, later, _ = self._turns(specials)
+        first, later, *_ = self._turns(specials)
         return rewritten_window(concatenated([document], first), self._rewrite(later))
 
     def _rewrite(self, later: SpecialTokens) -> Rewrite:

@@ -98,6 +98,18 @@ class Preparation:
         kinds: list[Any] = self.chain.kinds
         return None if self.cutter or not set(kinds).issubset(FORMS) else kinds
 
+    @lazy
+    def marks(self) -> dict[int, int]:
+        """By id of each token that takes whitespace, what a kernel adds to it, see kernels/pieces/token_whitespace.py.
+
+        Empty if a kernel cannot do all of it: if there are other rules, or a space is put behind tokens.
+        """
+        from ..kernels.pieces.token_whitespace import AFTER, BEFORE
+
+        if self.forms is None or self.prefix_space or any(rule.single_word for rule in self.rules.values()):
+            return {}
+        return {token_id: BEFORE * rule.lstrip + AFTER * rule.rstrip for token_id, rule in self.rules.items()}
+
     def leaves(self, text: str | bytes) -> bool:
         """Whether a text without a token that has a rule is left as it is, but for a space in front.
 
@@ -131,12 +143,13 @@ class Preparation:
         self, text: bytes, rows: NDArray[np.int64], later: SpecialTokens, state: TextState
     ) -> tuple[bytes, NDArray[np.int64]] | None:
         """As `prepared`, of a part that is only put into normal forms; None for others, and for one with an error."""
-        if self.forms is None or self._has_rule(rows):
+        has_rule = self._has_rule(rows)
+        if self.forms is None or (has_rule and (later.longest or not self.marks)):
             return None
         is_separator = np.frombuffer(text, dtype=np.uint8)[rows[:, 0]] == SEPARATOR[0]
         if self._n_lacking(text) > (np.count_nonzero(is_separator) if SEPARATOR in self.lacking else 0):
             return None
-        data, breaks = text, rows
+        data, breaks = text, self._with_whitespace(text, rows, is_separator) if has_rule else rows
         for form in self.forms:
             data, breaks = normalized(data, breaks, form)
         if later.longest:
@@ -149,6 +162,15 @@ class Preparation:
         borders = rows[is_separator | (rows[:, 2] < 0)]
         state.n_bytes = len(text) - int(borders[-1, 1]) if len(borders) else state.n_bytes + len(text)
         return _with_spaces(data, breaks, state) if self.prefix_space else (data, breaks)
+
+    def _with_whitespace(self, text: bytes, rows: NDArray[np.int64], is_separator: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """As `_ruled`, where a kernel can do it."""
+        from ..kernels.pieces.token_whitespace import with_whitespace
+
+        breaks = rows.copy()
+        breaks[:, 2] += [self.marks.get(token_id, 0) for token_id in rows[:, 2].tolist()]
+        breaks[is_separator] = rows[is_separator]
+        return breaks[: with_whitespace(np.frombuffer(text, dtype=np.uint8).ctypes.data, len(text), breaks)]
 
     def _has_rule(self, rows: NDArray[np.int64]) -> bool:
         return bool(np.isin(rows[:, 2], list(self.rules)).any())

@@ -31,6 +31,7 @@ from ..pieces.piece_batch import (
 from ..pieces.piece_table import NO_SLOT, is_free
 from ..pieces.pretokens import ends_otherwise
 from ..pieces.special_tokens import list_specials
+from ..pieces.token_whitespace import take_whitespace
 from .encode_new_piece import encode_new_piece
 from .encode_state import DONE, NEED_CACHE, NEED_OUT, Work, finish_growth, leave, state_of, work_of
 from .merge_table import write_id
@@ -58,6 +59,8 @@ def take_short(state_at, text, with_specials):
     n_breaks, listed_to = 0, n
     if with_specials:
         n_breaks, listed_to = list_specials(state.text, 0, n, n, state.specials, state.breaks, state.n_breaks, False)
+        if n_breaks > 0:
+            n_breaks = take_whitespace(state.text, n, state.breaks, n_breaks)
     size = state.id_size
     work = Work(state.text, 0, n, n, state.breaks, n_breaks, 0, state.out, state.out_bytes, 0, size, size, 0)
     for i in range(len(work)):
