@@ -250,6 +250,17 @@ def test_normalized_text_is_counted_in_its_normal_form(quiet):
     assert start.extend(documents=["x<|s|>y"] * 3, vocab_size=258).token_to_id("<|s") is None
 
 
+def test_of_normalized_text_it_tells_the_progress_and_the_skipped_records(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "the cat"}\n{"x": 1}\n' * 2)
+    start = nbbpe.Tokenizer(BYTES, [], normalizer="NFC")
+    said = []
+    with pytest.warns(UserWarning, match="^2 malformed records were skipped"):
+        start.extend(path, 258, on_error="skip", progress=lambda *each: said.append(each))
+    size = path.stat().st_size
+    assert [each for each in said if each[0] == "count words"][-1] == ("count words", size, size)
+
+
 def test_special_tokens_of_the_start_are_no_part_of_a_word(quiet):
     start = nbbpe.Tokenizer(BYTES, [], ["<|s|>"])
     found = start.extend(documents=["<|s|><|s|><|s|>ab"], vocab_size=260)

@@ -222,7 +222,10 @@ def test_what_is_held_out_is_not_trained_on_and_told(tmp_path):
     documents = [letters(i, 500) for i in range(100)]
     (tmp_path / "a.txt").write_text(SPECIAL.join(documents), newline="")
     mixture = nbbpe.Mixture({"a": tmp_path / "a.txt"}, held_out=0.2, seed=3)
-    tok = nbbpe.train(mixture, 300, [SPECIAL])
+    said = []
+    tok = nbbpe.train(mixture, 300, [SPECIAL], progress=lambda *each: said.append(each))
+    size = 2 * (tmp_path / "a.txt").stat().st_size  # as it is read twice
+    assert [each for each in said if each[0] == "count words"][-1] == ("count words", size, size)
     held_out = [each for each in documents if naive_has(each.encode(), 3, 0.0, 0.2)]
     kept = [each for each in documents if each not in held_out]
     assert 5 < len(held_out) < 40
@@ -275,9 +278,11 @@ def test_a_limit_needs_the_size_of_a_remote_file():
 
     fsspec.register_implementation("sizeless", Sizeless, clobber=True)
     with fsspec.open("sizeless://a.txt", "w") as file:
-        file.write("the cat\n" * 1000)
+        file.write("".join(f"the cat {i % 9}\n" for i in range(800)))
     with pytest.raises(ValueError, match=r"size of 'a' is not known \(a pipe\?\): max_bytes cannot be applied"):
         nbbpe.train(nbbpe.Mixture({"a": "sizeless://a.txt"}, max_bytes=10), 300)
+    tok = nbbpe.train(nbbpe.Mixture({"a": "sizeless://a.txt"}, held_out=0.5), 258)
+    assert 0 < tok.provenance["training"]["mixture"]["sources"]["a"]["bytes"] < 8000
 
 
 @pytest.mark.parametrize("held_out", [0.25, 0.75])
@@ -468,10 +473,18 @@ def test_one_warning_is_of_the_records_of_all_sources(tmp_path, parity):
 
 @pytest.mark.parametrize(("limits", "said"), [({"max_bytes": 3}, "max_bytes=3"), ({"held_out": 0.99}, "held_out=0.99")])
 @pytest.mark.parametrize("parity", [False, True])
+@pytest.mark.filterwarnings("error")  # the error says enough
 def test_limits_that_leave_no_text_are_named(tmp_path, limits, said, parity):
     (tmp_path / "a.txt").write_text("the cat sat on the mat")
     with pytest.raises(ValueError, match=f"^there is no text: {said} leaves no document of the sources"):
         nbbpe.train(nbbpe.Mixture({"a": tmp_path / "a.txt"}, parity=parity, **limits), 260)
+
+
+@pytest.mark.parametrize("parity", [False, True])
+def test_where_sources_have_no_text_they_are_named(tmp_path, parity):
+    (tmp_path / "a.txt").write_text("")
+    with pytest.raises(ValueError, match=r"^there is no text: the source \('.*a\.txt'\) is empty"):
+        nbbpe.train(nbbpe.Mixture({"a": tmp_path / "a.txt"}, parity=parity), 260)
 
 
 @pytest.mark.parametrize("limits", [{"max_bytes": {"a": 3}}, {"held_out": 0.9}])
@@ -479,7 +492,7 @@ def test_limits_that_leave_no_text_are_named(tmp_path, limits, said, parity):
 def test_a_source_of_which_a_sample_has_no_document_is_named_once(tmp_path, limits, parity):
     (tmp_path / "a.txt").write_text("the cat sat on the mat\n" * 1000)  # one document
     (tmp_path / "b.txt").write_text(SPECIAL.join(f"the hat {i} sat on the cat" for i in range(200)))
-    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "empty.txt").write_text(SPECIAL)
     sources = {name: tmp_path / f"{name}.txt" for name in ("a", "b", "empty")}
     mixture = nbbpe.Mixture(sources, parity=parity, **limits)
     with warnings.catch_warnings(record=True) as caught:

@@ -340,14 +340,15 @@ def test_a_window_may_be_longer_than_the_training():
 
 
 def test_parallel_texts_are_a_part_of_the_progress(tmp_path):
-    said = []
     for name, text in PROSE.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     files = {name: tmp_path / name for name in PROSE}
-    mixture = nbbpe.Mixture(files, parity=nbbpe.Parity(parallel=files))
-    nbbpe.train(mixture, 300, progress=lambda *each: said.append(each))
-    counted = [(done, total) for stage, done, total in said if stage == "count words"]
-    assert counted[-1] == (2 * sum(path.stat().st_size for path in files.values()),) * 2
+    size = 2 * sum(path.stat().st_size for path in files.values())
+    for parallel, total in (files, size), (sources_of(PROSE), None):
+        said = []
+        mixture = nbbpe.Mixture(files, parity=nbbpe.Parity(parallel=parallel))
+        nbbpe.train(mixture, 300, progress=lambda *each, said=said: said.append(each))
+        assert [each[1:] for each in said if each[0] == "count words"][-1] == (size, total)
 
 
 def test_superwords_go_with_parity(tmp_path):
@@ -430,6 +431,9 @@ def test_a_parallel_text_must_not_be_empty():
     parity = nbbpe.Parity(parallel={**sources_of(PARALLEL), "el": iter([])})
     with pytest.raises(ValueError, match="the parallel text of 'el' is empty"):
         trained(300, parity=parity)
+    sources = {"a": "the cat the cat", "b": ""}
+    mixture = nbbpe.Mixture(sources_of(sources), parity=nbbpe.Parity(parallel=sources_of(sources)))
+    assert nbbpe.train(mixture, 257).merges == [(b"t", b"h")]
 
 
 def test_weights_that_are_too_large_are_refused():
