@@ -682,6 +682,16 @@ def test_a_run_that_finished_nothing_keeps_nothing(small, sources, tmp_path):
     assert os.listdir(tmp_path / "out") == []
 
 
+def test_a_run_that_is_stopped_before_it_has_parts_keeps_nothing(small, sources, tmp_path, monkeypatch):
+    def stop(*_):
+        raise Stop
+
+    monkeypatch.setattr(writer, "divide", stop)
+    with pytest.raises(Stop):
+        encode(small, sources["txt"], tmp_path / "out")
+    assert os.listdir(tmp_path / "out") == []
+
+
 # The digest
 
 

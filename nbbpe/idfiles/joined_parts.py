@@ -48,8 +48,8 @@ class JoinedParts:
                     append_ends(ends_path(whole), ends_path(part), self.n_ids)
                 if self._copies:
                     _append(whole, part)
-                    os.remove(part)  # before its ends: a part without its file is joined, see kept_parts
-                if has_ends:
+                    os.remove(part)
+                if has_ends:  # still, as a part that is not joined whole is encoded again without them
                     os.remove(ends_path(part))
             self.n_ids += self._finished[self._n_parts].n_ids
             self._n_parts += 1

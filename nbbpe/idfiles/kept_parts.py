@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count, takewhile
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -120,10 +121,8 @@ def _take_up(folder: str, header: int, dtype: np.dtype[Any], finished: dict[int,
     """Leave in a folder only files that are whole, and in `finished`, of `n_parts`, only their parts; returns how many are
     joined."""
     path = os.path.join(folder, "0")
-    n_joined = 0
-    while n_joined in finished and not os.path.lexists(os.path.join(folder, str(n_joined + 1))):
-        n_joined += 1
-    n_joined = _n_whole(path, header, dtype, [finished[i] for i in range(n_joined)])
+    in_order = [finished[i] for i in takewhile(finished.__contains__, count())]
+    n_joined = _n_whole(path, header, dtype, in_order)
     is_complete = n_joined == n_parts
     _set_size(path, header + sum(finished[i].n_ids for i in range(n_joined)) * dtype.itemsize, is_complete)
     if n_ends := sum(finished[i].n_ends for i in range(n_joined)):
@@ -142,7 +141,7 @@ def _take_up(folder: str, header: int, dtype: np.dtype[Any], finished: dict[int,
 
 
 def _n_whole(path: str, header: int, dtype: np.dtype[Any], parts: list[Finished]) -> int:
-    """How many of the parts that a file should begin with are in it undamaged."""
+    """With how many of the parts a file begins, undamaged."""
     n_ids = 0
     with suppress(FileNotFoundError), open(path, "rb", buffering=0) as file, _open_ends(ends_path(path), MAGIC) as ends:
         file.seek(header)
