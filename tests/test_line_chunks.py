@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from records import compress, json_lines, needs, upload
 
@@ -37,7 +37,8 @@ class Stream(io.BytesIO):
 
 
 @given(st.lists(st.binary(max_size=30)), st.integers(1, 40), st.integers(1, 12), st.integers(1, 4))
-def test_all_lines_come_once_and_in_order_and_no_line_is_cut(sizes, lines, chunk_bytes, n_chunks, n_threads):
+@example([b"a", b"x" * 30], 16, 2, 1)  # more is left of the first chunk than is read at a time
+def test_lines_come_once_and_in_order_in_small_chunks_and_none_is_cut(sizes, lines, chunk_bytes, n_chunks, n_threads):
     data = b"\n".join(lines)
     opened = []
 
@@ -63,9 +64,15 @@ def test_all_lines_come_once_and_in_order_and_no_line_is_cut(sizes, lines, chunk
     assert b"".join(text for _, text in found) == data
     assert [n for n, _ in found] == [sum(len(text) for _, text in found[:i]) for i in range(n_chunks)]
     assert sum(tally.n_read for tally in tallies) == 2 * len(data)
+    if n_threads == 1:  # what is read is told at once
+        for i, n_read in enumerate(itertools.accumulate(tally.n_read for tally in tallies)):
+            assert n_read >= 2 * sum(len(text) for _, text in found[: i + 1])
     assert opened == ["opened", "closed"]
     for i, (_, text) in enumerate(found):
         assert text.endswith(b"\n") or not any(text for _, text in found[i + 1 :])
+    # A buffer only grows while no line ends in it.
+    most = max([chunk_bytes, *(2 * len(line) + 2 for line in lines)])
+    assert all(len(text) <= most for _, text in found[:-1])
 
 
 @given(st.permutations(range(4)), st.integers(1, 9))
@@ -94,6 +101,21 @@ def test_chunks_are_the_same_in_whatever_order_they_are_taken(sizes, order, chun
     assert b"".join(text for _, text in found) == data
 
 
+@pytest.mark.parametrize("n", [18, 30])  # of the next line, so that more is left of it than the memory holds, or less
+def test_memory_to_which_an_old_stream_refers_is_not_made_larger(sizes, n):
+    @contextmanager
+    def open_file(tally):
+        yield Stream(b"one\n" + b"2" * n + b"\n" + b"three" * 9, tally)
+
+    sizes(line_chunk=4)
+    chunks = LineChunks(open_file, 4)
+    with chunks.chunk(0, Tally("raise")) as (old, _), chunks.chunk(1, Tally("raise")) as (stream, _):
+        assert stream.readinto(bytearray(99)) == n + 1
+    with chunks.chunk(2, Tally("raise")) as (stream, n_before):
+        assert (stream.readinto(bytearray(99)), n_before) == (45, n + 5)
+    assert old.readinto(bytearray(9)) == 4
+
+
 def test_an_error_ends_the_others_even_if_the_file_cannot_be_closed():
     @contextmanager
     def open_file(tally):
@@ -106,6 +128,19 @@ def test_an_error_ends_the_others_even_if_the_file_cannot_be_closed():
     for number in 1, 2:
         with pytest.raises(Stopped), chunks.chunk(number, Tally("raise")):
             pass
+
+
+def test_after_an_error_the_rest_is_not_read():
+    @contextmanager
+    def open_file(tally):
+        yield Stream(b"one\ntwo\n", tally)
+
+    chunks = LineChunks(open_file, 2)
+    with chunks.chunk(1, Tally("raise")) as (rest, _):
+        with pytest.raises(LookupError), chunks.chunk(0, Tally("raise")):
+            raise LookupError
+        with pytest.raises(Stopped):
+            rest.readinto(bytearray(9))
 
 
 @pytest.mark.parametrize("is_last", [False, True])
