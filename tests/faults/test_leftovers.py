@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import shutil
@@ -323,6 +324,42 @@ def test_a_lock_on_another_descriptor_of_this_process_counts(tmp_path):
             assert os.path.isdir(outer)
         assert os.path.isdir(outer)
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open files as Linux lists them")
+def test_what_is_in_use_is_looked_at_and_closed_again(tmp_path):
+    with scratch_folder(tmp_path / "x"):
+        n_open = len(os.listdir("/proc/self/fd"))
+        remove_leftovers(str(tmp_path))
+        assert len(os.listdir("/proc/self/fd")) == n_open
+
+
+def test_a_folder_of_which_the_lock_cannot_be_made_goes_at_once(tmp_path, monkeypatch):
+    real = os.open
+
+    def refuse(path, *args):
+        if os.path.basename(path) == ".nbbpe-owner":
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return real(path, *args)
+
+    monkeypatch.setattr(scratch.os, "open", refuse)
+    with pytest.raises(OSError, match="cannot write to the folder: Too many open files"), scratch_folder(tmp_path / "x"):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+def test_one_that_cannot_be_removed_does_not_keep_the_others(tmp_path, monkeypatch):
+    paths, tried = [leftover(tmp_path)], []
+    for ending in "1.partial", "2.partial":
+        paths.append(shutil.copytree(paths[0], str(paths[0]).replace(".partial", ending)))
+
+    def refuse(folder: str) -> None:
+        tried.append(folder)
+        raise PermissionError
+
+    monkeypatch.setattr(scratch, "_remove_leftover", refuse)
+    remove_leftovers(str(tmp_path))
+    assert sorted(tried) == sorted(map(str, paths))
 
 
 def test_a_folder_that_may_be_written_and_not_read(nobodys_folder):
