@@ -154,6 +154,30 @@ def test_ids_are_mapped_under_a_name_that_leaves_no_room_for_that_of_a_sidecar(t
         nbbpe.TokenFile(path)
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open files as Linux lists them")
+def test_no_file_stays_open(tmp_path):
+    n_open = len(os.listdir("/proc/self/fd"))
+    with whole_file(tmp_path / "new.txt") as unfinished:
+        Path(unfinished).touch()
+    assert len(os.listdir("/proc/self/fd")) == n_open
+
+
+def test_a_file_is_written_to_a_folder_that_may_not_be_read(nobodys_folder):
+    folder, as_nobody = nobodys_folder
+    box = folder / "box"
+    box.mkdir()
+    box.chmod(0o733)
+    with as_nobody(), whole_file(box / "new.txt") as unfinished:
+        Path(unfinished).write_text("all")
+    assert os.listdir(box) == ["new.txt"]
+
+
+def test_the_name_of_a_folder_that_is_missing_is_none_of_a_file(tmp_path):
+    name = f"{tmp_path}/missing/"
+    with pytest.raises(IsADirectoryError, match="missing/' is a folder; give a file name"), whole_file(name):
+        pass
+
+
 # Run as root, a file would take the place of /dev/null itself: so these only ask, and write into pipes.
 
 
@@ -325,6 +349,21 @@ def test_a_tokenizer_is_saved_in_a_folder_on_another_disk(tmp_path, elsewhere, s
     own = ["merges.txt", "nbbpe.json", "tokenizer.json", "tokenizer_config.json", "vocab.json"]
     assert sorted(os.listdir(elsewhere)) == sorted(["new", *own])
     assert sorted(os.listdir(tmp_path)) == ["new", "tok"]
+
+
+def test_a_file_of_a_saved_tokenizer_may_lie_on_another_disk(tmp_path, elsewhere, small, monkeypatch):
+    """A rename cannot go from disk to disk: the file is copied there first, and the copy is synced."""
+    nbbpe.train(documents=["the cat"], vocab_size=257).save(tmp_path / "tok")
+    there, link = elsewhere / "vocab.json", tmp_path / "tok" / "vocab.json"
+    shutil.move(link, there)
+    link.symlink_to(there)
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.stat(descriptor).st_ino))
+    small.save(tmp_path / "tok")
+    assert nbbpe.load(tmp_path / "tok") == small
+    assert link.is_symlink()
+    assert os.listdir(elsewhere) == ["vocab.json"]
+    assert there.stat().st_ino in synced
 
 
 @pytest.mark.parametrize("name", ["vocab.json", "merges.txt", "tokenizer.json", "tokenizer_config.json"])
