@@ -353,6 +353,18 @@ def test_a_folder_that_cannot_be_made_is_an_error_only_where_a_limit_was_asked_f
         nbbpe.count_words(tmp_path / "a.txt", memory_limit="100MB")
 
 
+def test_where_nobody_knows_the_memory_there_is_no_limit(monkeypatch):
+    documents = ["the cat sat on the mat"] * 2
+    expected = nbbpe.train(documents=documents, vocab_size=262).merges
+    monkeypatch.setattr(memory_limits, "memory_left", lambda root: None)
+    assert nbbpe.train(documents=documents, vocab_size=262).merges == expected
+    assert nbbpe.train(documents=documents, vocab_size=262, min_word_count="auto").merges == expected
+    assert nbbpe.train(nbbpe.Mixture({"a": iter(documents)}), vocab_size=262).merges == expected
+    assert nbbpe.train(counts=nbbpe.count_words(documents=documents), vocab_size=262).merges == expected
+    start = nbbpe.Tokenizer(BYTES, [], normalizer="NFC")
+    assert start.extend(documents=documents, vocab_size=262).merges == expected
+
+
 # Words that do not fit
 
 
@@ -379,7 +391,7 @@ def test_words_that_do_not_fit_are_an_error_that_says_what_would(place):
     counts = nbbpe.count_words(documents=documents_of(lengthened(RARE, times=1)), pattern=None)
     limited = {"counts": counts, "vocab_size": 300, "memory_limit": "64MB"}
     with pytest.raises(
-        MemoryError, match=r"there are 341 distinct words with 1,802,225 bytes.*min_word_count=2 would make them"
+        MemoryError, match=r"there are 341 distinct words with 1,802,225 bytes, and to .*min_word_count=2 would make them"
     ):
         nbbpe.train(**limited)
     with pytest.warns(UserWarning, match=r"min_word_count=2 skips 300 of 341 distinct words, with 300 of 470 occurr"):
