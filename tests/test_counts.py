@@ -136,6 +136,14 @@ def test_several_tables_are_added_up():
         assert nbbpe.train(counts=given, vocab_size=400).merges == direct.merges
 
 
+def test_rows_of_equal_words_are_one_word():
+    table = pa.table({"word": [b"ab", b"cd", b"ab"], "count": [1, 1, 1]})
+    for given in table, [table], {"ab": 1, b"ab": 1, "cd": 1}:
+        trained = nbbpe.train(counts=given, vocab_size=257, pattern=None, min_word_count=2)
+        assert trained.merges == [(b"a", b"b")]
+        assert trained.provenance["training"]["left_out"]["n_all_words"] == 2
+
+
 def test_every_arrow_source_is_read(counts):
     class Foreign:
         """What speaks Arrow's C interface, and no more."""

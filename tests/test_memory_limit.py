@@ -205,6 +205,19 @@ def test_the_sum_of_counts_may_be_as_large_as_a_count_and_no_larger(tmp_path):
         gathered.add(words_from_dict({b"a": 1}))
 
 
+def test_words_that_come_after_a_run_are_added_to_it(sizes, tmp_path):
+    """They wait in memory until they are as many again, or the last ones."""
+    many, few = {f"word{i}".encode(): 1 for i in range(100)}, {b"word7": 2, b"new": 1}
+    sizes(own=0, sort_room=1)
+    gathered = gathering.Gathering(gathering.Limit(n_bytes_of(words_from_dict(many)) - 1, RunFolder(str(tmp_path))))
+    for each, n_runs in (many, 1), (few, 1), (few, 1), (many, 2), (few, 2):
+        gathered.add(words_from_dict(each))
+        assert len(os.listdir(tmp_path)) == n_runs
+    found = gathered.finish().in_memory()
+    wanted = dict.fromkeys(many, 2) | {b"word7": 8, b"new": 3}
+    assert corpus_fingerprint(found) == corpus_fingerprint(words_from_dict(wanted))
+
+
 def test_a_table_is_freed_as_soon_as_its_words_are_taken(tmp_path):
     runs = gathering.RunFolder(str(tmp_path))
     counter = gathering.BoundedCounter(WordRules(get_pattern("gpt2")), runs, 10**9)

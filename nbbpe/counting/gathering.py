@@ -253,7 +253,7 @@ class Gathering:
             words = None
         elif len(self._parts) == 1 and self._are_distinct:
             words = self._parts[0]
-        elif len(self._parts) > 1 and most is not None and self._n_bytes * _TABLE_ROOM > most:
+        elif most is not None and self._n_bytes * _TABLE_ROOM > most:
             together = concatenate(self._parts)
             self._parts.clear()
             words = sorted_words(together)
