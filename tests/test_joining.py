@@ -34,8 +34,8 @@ def held_bytes(sizes):
 def test_parts_come_to_stand_in_order_whoever_is_faster(held_bytes, n_threads, n_held, n_bytes):
     held_bytes(n_bytes)
     rng = random.Random(n_held)
-    parts = [[b"%d" % i * rng.randrange(30) for _ in range(rng.randrange(4))] for i in range(60)]
-    parts[0] = [b"slow"] * 3
+    parts = [[b"%d.%d " % (i, k) * rng.randrange(10) for k in range(rng.randrange(4))] for i in range(60)]
+    parts[0] = [b"slow ", b"at ", b"first "]
     file = io.BytesIO()
     joiner = Joiner(file, n_held)
     numbers = iter(range(len(parts)))
