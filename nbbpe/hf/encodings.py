@@ -96,10 +96,7 @@ class RowEncoding:
     def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """The first word that has a character with this number; None if none has it."""
         token = self.char_to_token(char_pos, sequence_index)
-        if token is None or self._word_ids is None:
-            return None if token is None else self.token_to_word(token)
-        found: int | None = self._word_ids[token]
-        return found
+        return None if token is None else self.token_to_word(token)
 
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
         """The first token of a word, and the token after its last one; None if it has no token."""
