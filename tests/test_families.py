@@ -360,8 +360,8 @@ def test_short_texts_are_not_encoded_for_nothing_before_one_that_is_prepared(tra
         tried.append(text)
         return real(text, *arguments)
 
-    ours = nbbpe.load(theirs_with(trained, normalizer=norm.NFC()))
-    batch = ["the", "the\u0301", "cat"]
+    ours = nbbpe.load(theirs_with(trained, normalizer=norm.NFC(), added=[Added("<x>", normalized=False)]))
+    batch = ["the", "<x>the\u0301", "cat"]
     wanted, real, tried = [ours.encode(text) for text in batch], ours._encoder.encode_short, []
     monkeypatch.setattr(ours._encoder, "encode_short", encode_short)
     assert ours.encode_batch(batch) == wanted
@@ -719,3 +719,15 @@ def test_whitespace_that_a_token_takes_is_looked_through_once(trained, monkeypat
         n_looked_at = 0
         assert ours.encode(text) == theirs.encode(text, add_special_tokens=False).ids
         assert 500 < n_looked_at < 4 * 500  # each space recurs as the token
+
+
+@pytest.mark.parametrize("name", ["Lowercase", "Prepend", "Strip left", "Replace a character", "Nmt"])
+def test_a_short_text_is_prepared_without_a_window(trained, monkeypatch, name):
+    theirs = theirs_with(trained, **FAMILIES[name])
+    ours = nbbpe.load(theirs)
+    short = ["", " ", " The CAT\n sat", "a\u0301 \u00c9", "\u200b"]
+    expected = [theirs.encode(text, add_special_tokens=False).ids for text in short]
+    wanted = ours.encode(b"the \xff\xed\xa0\x80")
+    monkeypatch.setattr(prepared_encoder.PreparedEncoder, "window_of", None)
+    assert [ours.encode(text) for text in short] == expected
+    assert ours.encode("the \udcff\ud800") == wanted

@@ -40,7 +40,7 @@ from nbbpe.text import normal_check, normalization, windows
 from nbbpe.text.chunks import CutRules
 from nbbpe.text.normal_characters import FORMS, joining_characters
 from nbbpe.text.rewriting import RewritingReader
-from nbbpe.text.utf8 import padded
+from nbbpe.text.utf8 import padded, to_bytes
 from nbbpe.text.windows import NO_ID
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")
@@ -660,3 +660,13 @@ def test_a_long_text_in_normal_form_is_encoded_by_several_threads(nfc, monkeypat
             assert np.array_equal(nfc.encode_array(each, num_threads=2), expected)
             assert nfc.count(each, num_threads=2) == len(expected)
         assert len(called) == n_calls
+
+
+def test_a_short_text_is_normalized_without_a_window(plain, nfc, monkeypatch):
+    monkeypatch.setattr(NormalizingEncoder, "window_of", None)
+    for text in "e\u0301", "the e\u0301 cat", "\udc80e\u0301", "\ud83de\u0301", "e\u0301\udced\udca0\udc80":
+        assert nfc.encode(text) == expected(plain, to_bytes(text), "NFC")
+        assert nfc.encode_ordinary(text) == nfc.encode(text)
+    for text in "e\u0301>", f"e\u0301{END}":  # it might have a special token, and this one has
+        with pytest.raises(TypeError):
+            nfc.encode(text)

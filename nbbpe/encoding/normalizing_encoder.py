@@ -8,9 +8,10 @@ from typing import Any
 from ..kernels.pieces.special_tokens import SpecialTokens
 from ..text.normal_characters import Form
 from ..text.normal_check import is_normal
-from ..text.normalization import last_cut, normalized
+from ..text.normalization import last_cut, normalized, normalized_text
 from ..text.rewriting import RewritingReader, rewritten_window
-from ..text.utf8 import Data, to_bytes
+from ..text.special_search import ends_of
+from ..text.utf8 import Data, to_bytes, to_text
 from ..text.windows import Window, Windows
 from .encoder import SHORT, Encoder, RewritingEncoder
 
@@ -25,9 +26,14 @@ class NormalizingEncoder(RewritingEncoder):
 
     def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
         """See Encoder. Few short texts are not in a normal form."""
-        if type(text) is str and (text.isascii() or (len(text) <= SHORT and is_normal(text, self._form))):
+        if type(text) is not str or not (text.isascii() or len(text) <= SHORT):
+            return None
+        if is_normal(text, self._form):
             return self._encoder.encode_short(text, specials, form)
-        return None
+        ends = "" if specials is None else ends_of(specials)
+        if ends is None or any(map(text.__contains__, ends)):
+            return None
+        return self._encoder.encode_short(normalized_text(to_text(to_bytes(text)), self._form), None, form)
 
     def for_text(
         self, text: str | Data, specials: SpecialTokens | None

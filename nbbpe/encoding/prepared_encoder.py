@@ -13,7 +13,8 @@ from ..model.model import Model
 from ..model.special_tokens import find_overlap
 from ..text.preparation import Preparation, Rule, TextState, can_be_cut, last_cut
 from ..text.rewriting import Rewrite, RewritingReader, rewritten_window
-from ..text.utf8 import Data, to_bytes
+from ..text.special_search import ends_of
+from ..text.utf8 import Data, to_bytes, to_text
 from ..text.windows import Window, Windows, concatenated
 from .encoder import SHORT, Encoder, RewritingEncoder
 from .special_choice import pack_special_tokens
@@ -33,12 +34,14 @@ class _Turns(NamedTuple):
     both   : in a text that is normal already, where both are found at once; None if tokens of the two may overlap
     marked : in a text that is normal already, with the whitespace that they take; None if the kernel that encodes cannot
         do so
+    ends   : the characters with which those of `first` end, see `ends_of`
     """
 
     first: SpecialTokens
     later: SpecialTokens
     both: SpecialTokens | None
     marked: SpecialTokens | None
+    ends: str | None
 
 
 class PreparedEncoder(RewritingEncoder):
@@ -67,6 +70,7 @@ class PreparedEncoder(RewritingEncoder):
         with_rule = [self._later.get(token, token) for token in (model.special if extras.prefix_space else extras.ruled)]
         self._with_rule: dict[type, list[Any]] = {str: with_rule, bytes: [token.encode() for token in with_rule]}
         self._looks_first = self._preparation.forms is not None and len(with_rule) <= _FEW_WITH_RULE
+        self._only_normalizes = extras.cutter is None and not ruled and not (extras.prefix_space and model.later)
         self._space: dict[type, Any] = {str: " ", bytes: b" "} if extras.prefix_space else {str: "", bytes: b""}
         self._has_all = not model.lacking
         self._kept: dict[bytes, _Turns] = {}
@@ -96,7 +100,8 @@ class PreparedEncoder(RewritingEncoder):
             marks = self._preparation.marks
             marked = {token: token_id + marks.get(token_id, 0) for token, token_id in first.items()}
             take = pack_special_tokens(marked) if marks and not later else None
-            found = _Turns(pack_special_tokens(first), pack_special_tokens(later), both, take)
+            packed = pack_special_tokens(first)
+            found = _Turns(packed, pack_special_tokens(later), both, take, ends_of(packed))
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
             self._kept[key] = found
@@ -118,7 +123,17 @@ class PreparedEncoder(RewritingEncoder):
             sought = self._left(spaced, specials)
             if sought is not None:
                 return self._encoder.encode_short(spaced, sought, form)
+            if len(text) <= SHORT and (prepared := self._normalized(text, specials)) is not None:
+                return self._encoder.encode_short(prepared, self._turns(specials).later, form)
         return None
+
+    def _normalized(self, text: str, specials: SpecialTokens | None) -> str | None:
+        """A text without tokens of the first turn, prepared, for those of the second; None for one that may have others."""
+        ends = self._turns(specials).ends
+        if not self._only_normalizes or ends is None or any(map(text.__contains__, ends)):
+            return None
+        normalized: str = self._spaced(self._preparation.chain.apply(to_text(to_bytes(text)), set()))
+        return normalized
 
     def _spaced(self, text: Any) -> Any:
         """A str or bytes with a space in front, if the tokenizer puts one there. (A token may begin with it.)"""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
 _AT_ONCE = 1 << 20  # bytes of text that are searched between two checks for Ctrl-C
+_FEW_ENDS = 8  # characters, for which a short text is searched in less time than for the tokens themselves
 
 
 def find_breaks(
@@ -39,3 +40,12 @@ def find_breaks(
             parts.append(breaks[:found].copy())
         start = going_on
     return np.concatenate(parts) if parts else np.empty((0, 3), dtype=np.int64)
+
+
+def ends_of(specials: SpecialTokens) -> str | None:
+    """The characters with which special tokens end, of which a text without these tokens mostly has none.
+
+    None if there are many, or others than those of ASCII.
+    """
+    ends = [first + i for first, n in specials.last_bytes.tolist() for i in range(n)]
+    return None if len(ends) > _FEW_ENDS or not all(end < 0x80 for end in ends) else bytes(ends).decode()
