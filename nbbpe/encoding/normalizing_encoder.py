@@ -10,7 +10,7 @@ from ..text.normal_characters import Form
 from ..text.normal_check import is_normal
 from ..text.normalization import last_cut, normalized, normalized_text
 from ..text.rewriting import RewritingReader, rewritten_window
-from ..text.special_search import ends_of
+from ..text.special_search import ends_of, may_have
 from ..text.utf8 import Data, to_bytes, to_text
 from ..text.windows import Window, Windows
 from .encoder import SHORT, Encoder, RewritingEncoder
@@ -30,9 +30,9 @@ class NormalizingEncoder(RewritingEncoder):
             return None
         if is_normal(text, self._form):
             return self._encoder.encode_short(text, specials, form)
-        ends = "" if specials is None else ends_of(specials)
-        if ends is None or any(map(text.__contains__, ends)):
+        if specials is not None and may_have(text, ends_of(specials)):
             return None
+        # Nor are tokens looked for in what becomes of it.
         return self._encoder.encode_short(normalized_text(to_text(to_bytes(text)), self._form), None, form)
 
     def for_text(

@@ -13,7 +13,7 @@ from ..model.model import Model
 from ..model.special_tokens import find_overlap
 from ..text.preparation import Preparation, Rule, TextState, can_be_cut, last_cut
 from ..text.rewriting import Rewrite, RewritingReader, rewritten_window
-from ..text.special_search import ends_of
+from ..text.special_search import ends_of, may_have
 from ..text.utf8 import Data, to_bytes, to_text
 from ..text.windows import Window, Windows, concatenated
 from .encoder import SHORT, Encoder, RewritingEncoder
@@ -99,9 +99,14 @@ class PreparedEncoder(RewritingEncoder):
             both = None if find_overlap(list(first), list(later)) else pack_special_tokens(first | later)
             marks = self._preparation.marks
             marked = {token: token_id + marks.get(token_id, 0) for token, token_id in first.items()}
-            take = pack_special_tokens(marked) if marks and not later else None
             packed = pack_special_tokens(first)
-            found = _Turns(packed, pack_special_tokens(later), both, take, ends_of(packed))
+            found = _Turns(
+                first=packed,
+                later=pack_special_tokens(later),
+                both=both,
+                marked=pack_special_tokens(marked) if marks and not later else None,
+                ends=ends_of(packed),
+            )
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
             self._kept[key] = found
@@ -129,8 +134,7 @@ class PreparedEncoder(RewritingEncoder):
 
     def _normalized(self, text: str, specials: SpecialTokens | None) -> str | None:
         """A text without tokens of the first turn, prepared, for those of the second; None for one that may have others."""
-        ends = self._turns(specials).ends
-        if not self._only_normalizes or ends is None or any(map(text.__contains__, ends)):
+        if not self._only_normalizes or may_have(text, self._turns(specials).ends):
             return None
         normalized: str = self._spaced(self._preparation.chain.apply(to_text(to_bytes(text)), set()))
         return normalized

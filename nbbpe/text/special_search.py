@@ -49,3 +49,8 @@ def ends_of(specials: SpecialTokens) -> str | None:
     """
     ends = [first + i for first, n in specials.last_bytes.tolist() for i in range(n)]
     return None if len(ends) > _FEW_ENDS or not all(end < 0x80 for end in ends) else bytes(ends).decode()
+
+
+def may_have(text: str, ends: str | None) -> bool:
+    """Whether a text may have one of the special tokens that have these ends, as `ends_of` gives them."""
+    return ends is None or any(map(text.__contains__, ends))
