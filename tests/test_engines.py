@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import processes
@@ -177,6 +179,18 @@ def test_what_is_no_executor_and_what_cannot_be_sent_are_errors(text, table):
                 nbbpe.count_words(source, executor=executor)
 
 
+def despite_a_race(call: Callable[[], Any]) -> Any:
+    """What a call gives, which is repeated after an error of distributed's own: its executor takes a result for an error if
+    the worker that has it is removed just before it looks at the state of the task."""
+    for _ in range(4):
+        try:
+            return call()
+        except AttributeError as error:
+            if "with_traceback" not in str(error):
+                raise
+    return call()
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_parts")
 def test_dask_with_two_workers_of_which_one_is_killed_half_way(text, tmp_path, sizes):
@@ -195,7 +209,7 @@ def test_dask_with_two_workers_of_which_one_is_killed_half_way(text, tmp_path, s
                 os.kill(pids[0], signal.SIGKILL)
                 killed.append(done)
 
-        tok = nbbpe.train(text, 400, SPECIALS, executor=client.get_executor(), progress=kill_one)
+        tok = despite_a_race(lambda: nbbpe.train(text, 400, SPECIALS, executor=client.get_executor(), progress=kill_one))
         assert killed
         assert killed[0] < text.stat().st_size
         killed_while_it_encodes: list[int] = []
@@ -206,7 +220,7 @@ def test_dask_with_two_workers_of_which_one_is_killed_half_way(text, tmp_path, s
                 killed_while_it_encodes.append(done)
 
         path = tmp_path / "ids.bin"
-        n_ids = tok.encode_file(text, path, executor=client.get_executor(), progress=kill_the_other)
+        n_ids = despite_a_race(lambda: tok.encode_file(text, path, executor=client.get_executor(), progress=kill_the_other))
         assert killed_while_it_encodes
         assert killed_while_it_encodes[0] < text.stat().st_size
         counts = nbbpe.count_words(text, special_tokens=SPECIALS, executor=client.get_executor())
