@@ -866,14 +866,20 @@ def rank_lines(data):
     return tokens, [int(match[2]) for match in found]
 
 
+@functools.cache
+def any_whitespace():
+    """A regex of bytes for as many characters of whitespace as there are."""
+    characters = regex.findall(r"\s", "".join(map(chr, range(0x3001))))
+    return b"(?:" + b"|".join(character.encode() for character in characters) + b")*"
+
+
 def take_whitespace(text, tokens):
     """The tokens of bytes, with the whitespace that they take: from (start, end, id, takes before, takes after) to
     (start, end, id).
 
     Those of a negative id, or that begin with the byte 0xFF, end a document, beyond which no token takes anything.
     """
-    characters = regex.findall(r"\s", "".join(map(chr, range(0x3001))))
-    spaces = b"(?:" + b"|".join(character.encode() for character in characters) + b")*"
+    spaces = any_whitespace()
     found, done = [], 0
     for start, end, token_id, before, after in tokens:
         if token_id < 0 or text[start] == 0xFF:

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..sources.arrow_files import ARROW
-from ..sources.arrow_numpy import numpy_numbers
+from ..sources.arrow_numpy import arrow_numbers, numpy_numbers
 from ..sources.columns import as_strings, check_kind, null_rows, offsets_of, shown_columns
 from ..sources.optional_packages import require
 from ..sources.parquet import PARQUET
@@ -44,8 +44,7 @@ def batch_of(words: WordCounts, schema: Any) -> Any:
     offsets = (words.starts - start).astype(np.int64 if is_large else np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(words.text[start:end])]
     word = pa.Array.from_buffers(schema.field(WORD).type, len(words.counts), buffers)
-    count = pa.Array.from_buffers(pa.int64(), len(words.counts), [None, pa.py_buffer(np.ascontiguousarray(words.counts))])
-    return pa.record_batch([word, count], schema=schema)
+    return pa.record_batch([word, arrow_numbers(words.counts)], schema=schema)
 
 
 def check_output(output: Path) -> None:

@@ -9,6 +9,8 @@ import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from ..model.model import Model
 from ..model.special_tokens import find_overlap
 from ..text.preparation import Preparation, Rule, TextState, can_be_cut, last_cut
@@ -97,16 +99,11 @@ class PreparedEncoder(RewritingEncoder):
                 if self._later.get(token):
                     later.setdefault(self._later[token], token_id)
             both = None if find_overlap(list(first), list(later)) else pack_special_tokens(first | later)
-            marks = self._preparation.marks
-            marked = {token: token_id + marks.get(token_id, 0) for token, token_id in first.items()}
-            packed = pack_special_tokens(first)
-            found = _Turns(
-                first=packed,
-                later=pack_special_tokens(later),
-                both=both,
-                marked=pack_special_tokens(marked) if marks and not later else None,
-                ends=ends_of(packed),
-            )
+            of_first, marked = pack_special_tokens(first), None
+            if self._preparation.marks and not later:
+                lengths, ids = of_first.tokens.T
+                marked = of_first._replace(tokens=np.stack([lengths, self._preparation.marked(ids)], axis=1))
+            found = _Turns(of_first, pack_special_tokens(later), both, marked, ends_of(of_first))
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
             self._kept[key] = found
@@ -121,20 +118,20 @@ class PreparedEncoder(RewritingEncoder):
     def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
         """See Encoder. All vocabularies have the bytes of ASCII."""
         if type(text) is str and (text.isascii() or (self._has_all and len(text) <= SHORT)):
-            marked = self._turns(specials).marked
-            if marked is not None and self._preparation.leaves(text):
-                return self._encoder.encode_short(text, marked, form)
+            turns = self._turns(specials)
+            if turns.marked is not None and self._preparation.leaves(text):
+                return self._encoder.encode_short(text, turns.marked, form)
             spaced = self._spaced(text)
-            sought = self._left(spaced, specials)
+            sought = self._left(spaced, turns)
             if sought is not None:
                 return self._encoder.encode_short(spaced, sought, form)
-            if len(text) <= SHORT and (prepared := self._normalized(text, specials)) is not None:
-                return self._encoder.encode_short(prepared, self._turns(specials).later, form)
+            if len(text) <= SHORT and (prepared := self._normalized(text, turns)) is not None:
+                return self._encoder.encode_short(prepared, turns.later, form)
         return None
 
-    def _normalized(self, text: str, specials: SpecialTokens | None) -> str | None:
+    def _normalized(self, text: str, turns: _Turns) -> str | None:
         """A text without tokens of the first turn, prepared, for those of the second; None for one that may have others."""
-        if not self._only_normalizes or may_have(text, self._turns(specials).ends):
+        if not self._only_normalizes or may_have(text, turns.ends):
             return None
         normalized: str = self._spaced(self._preparation.chain.apply(to_text(to_bytes(text)), set()))
         return normalized
@@ -144,21 +141,21 @@ class PreparedEncoder(RewritingEncoder):
         space = self._space[type(text)]
         return text if not text or text.startswith(space) else space + text
 
-    def _left(self, text: str | bytes, specials: SpecialTokens | None) -> SpecialTokens | None:
+    def _left(self, text: str | bytes, turns: _Turns) -> SpecialTokens | None:
         """The tokens to find in a text that needs no preparation besides; None for one that does.
 
         Of a str, the vocabulary has all bytes.
         """
         if not self._looks_first or any(map(text.__contains__, self._with_rule[type(text)])):
             return None
-        return self._turns(specials).both if self._preparation.leaves(text) else None
+        return turns.both if self._preparation.leaves(text) else None
 
     def for_text(
         self, text: str | Data, specials: SpecialTokens | None
     ) -> tuple[Encoder, str | Data, SpecialTokens | None]:
         data = text if isinstance(text, str) and self._has_all else to_bytes(text)
         spaced = self._spaced(data)
-        sought = self._left(spaced, specials)
+        sought = self._left(spaced, self._turns(specials))
         return (self, data, specials) if sought is None else (self._encoder, spaced, sought)
 
     def reading(self, reader: Windows) -> Windows:

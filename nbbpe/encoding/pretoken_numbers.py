@@ -14,8 +14,6 @@ from ..system.stretches import starts_of
 from ..text.text_splitter import TextSplitter
 from ..text.utf8 import padded
 
-# Of each function, `splitter` is of the pattern that split the texts.
-
 
 def number_pretokens(
     data: bytes,
@@ -30,6 +28,7 @@ def number_pretokens(
     data          : the bytes of all tokens, one after another
     ids           : those of all texts, one text after another
     starts_of_ids : where those of each text start in it, and where the last ones end
+    splitter      : of the pattern that split the texts
 
     The text is split that the tokens spell, so that it does not matter how it was normalized. Cost: 4 ns a byte.
     """
@@ -72,7 +71,7 @@ def number_few(
         found = splitter.starts_of_short(data[start:end])
         is_start.update([start + each for each in found] if start else found)
     numbers = list(accumulate(map(is_start.__contains__, places), initial=-1))
-    del numbers[0]
+    del numbers[0]  # a pretoken starts at the first place: from 0 on, those of a text alone are right as they are
     numbered: list[int] = []
     for first, last in pairwise(starts_of_ids):
         before, of_text = numbers[first], numbers[first:last]

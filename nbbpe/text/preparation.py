@@ -110,6 +110,10 @@ class Preparation:
             return {}
         return {token_id: BEFORE * rule.lstrip + AFTER * rule.rstrip for token_id, rule in self.rules.items()}
 
+    def marked(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The ids of tokens, or of breaks, with their marks."""
+        return np.array([token_id + self.marks.get(token_id, 0) for token_id in ids.tolist()], dtype=np.int64)
+
     def leaves(self, text: str | bytes) -> bool:
         """Whether a text without a token that has a rule is left as it is, but for a space in front.
 
@@ -143,8 +147,10 @@ class Preparation:
         self, text: bytes, rows: NDArray[np.int64], later: SpecialTokens, state: TextState
     ) -> tuple[bytes, NDArray[np.int64]] | None:
         """As `prepared`, of a part that is only put into normal forms; None for others, and for one with an error."""
+        if self.forms is None:
+            return None
         has_rule = self._has_rule(rows)
-        if self.forms is None or (has_rule and (later.longest or not self.marks)):
+        if has_rule and (later.longest or not self.marks):
             return None
         is_separator = np.frombuffer(text, dtype=np.uint8)[rows[:, 0]] == SEPARATOR[0]
         if self._n_lacking(text) > (np.count_nonzero(is_separator) if SEPARATOR in self.lacking else 0):
@@ -168,8 +174,7 @@ class Preparation:
         from ..kernels.pieces.token_whitespace import with_whitespace
 
         breaks = rows.copy()
-        breaks[:, 2] += [self.marks.get(token_id, 0) for token_id in rows[:, 2].tolist()]
-        breaks[is_separator] = rows[is_separator]
+        breaks[~is_separator, 2] = self.marked(rows[~is_separator, 2])
         return breaks[: with_whitespace(np.frombuffer(text, dtype=np.uint8).ctypes.data, len(text), breaks)]
 
     def _has_rule(self, rows: NDArray[np.int64]) -> bool:
