@@ -73,7 +73,7 @@ class Explanation:
     not_compiled : why it is not compiled, or ""
     has_pieces   : whether certain boundaries are used, and each distinct piece is split once; else `regex` splits all text
     is_partly_compiled : whether `regex` splits only long pieces, and those in which automata leave something undecided
-    levels       : each regex as an automaton; empty if it is not compiled
+    levels       : each regex as an automaton, or one for no pattern; empty if it is not compiled
     text         : the text to split, or None; in bytes, each byte of invalid UTF-8 is a character (surrogateescape)
     pretokens    : the pretokens of the text, in order
     is_certain   : whether each pretoken begins at a certain boundary (of all levels together); False for the first
@@ -134,7 +134,6 @@ def explain_pattern(pattern: PatternLike, text: Text | None = None) -> Explanati
         text = to_text(to_bytes(text))
     from .patterns.levels import join_levels
 
-    # Without a pattern, a document is one pretoken, and nothing needs an automaton.
     automata = tuple(found.automata) if found.is_compiled else ()
     has_pieces = found.tables is not None
     pretokens = tuple(found.split(text)) if text else ()
@@ -149,7 +148,7 @@ def explain_pattern(pattern: PatternLike, text: Text | None = None) -> Explanati
         not_compiled=found.not_compiled,
         has_pieces=has_pieces,
         is_partly_compiled=found.is_partly_compiled,
-        levels=tuple(_level(regex, each) for regex, each in zip(found.regexes, automata, strict=False)),
+        levels=tuple(_level(regex, each) for regex, each in zip(found.applied, automata, strict=False)),
         text=text,
         pretokens=pretokens,
         is_certain=is_certain,

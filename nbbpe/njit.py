@@ -9,7 +9,6 @@ from .kernels.encoding import encode_into as _kernel
 from .kernels.encoding.encode_into import State, Tables
 from .kernels.machine import secret
 from .model.model import Model
-from .patterns.pattern import ANY_TEXT, get_pattern
 from .system.integers import check_positive
 
 __all__ = ["State", "Tables", "encode_into", "new_state"]
@@ -41,9 +40,9 @@ def tables_of(model: Model) -> Tables:
             "njit_tables is for tokenizers that encode text as it is, and this one changes it first: it has a normalizer, "
             "rules of special tokens, a space in front, or drops text"
         )
-    pattern = model.pattern if model.pattern.regexes else get_pattern(ANY_TEXT)
+    pattern = model.pattern
     if pattern.tables is None or not pattern.is_compiled:
-        raise ValueError(f"njit_tables needs a pattern that is compiled, and this one is not: {model.pattern.not_compiled}")
+        raise ValueError(f"njit_tables needs a pattern that is compiled, and this one is not: {pattern.not_compiled}")
     # Users may print, pickle and send the tables, so they do not hold the secret of this process.
     with secret.another():
         return Tables(pattern.tables, model.merge_table())

@@ -113,18 +113,18 @@ def compile_all(into: str | None) -> tuple[int, int]:
 
 
 def store_tables(into: str | None) -> None:
-    """Have the tables of all named patterns stored, where kernels are or in a folder, so that no process makes them; and
-    their digests, by which a custom regex is known to be one of them."""
+    """Have the tables of all named patterns and of none stored, where kernels are or in a folder, so that no process makes
+    them; and digests of the named ones, by which a custom regex is known to be one of them."""
     from .patterns.character_classes import classes_digest
-    from .patterns.pattern import NAMED, names_of_digests
+    from .patterns.pattern import NAMED, get_pattern, names_of_digests
     from .patterns.stored_tables import store_pattern_tables
 
     classes_digest(into)
     names_of_digests(into)
-    for pattern in NAMED.values():
+    for pattern in [*NAMED.values(), get_pattern(None)]:
         tables = pattern.tables  # which are stored where kernels are, if they were not there
         if into is not None and tables is not None:
-            store_pattern_tables(pattern.regexes, tables, into)
+            store_pattern_tables(pattern.applied, tables, into)
 
 
 def _in_another_process(into: str | None, label: str) -> tuple[int, int]:

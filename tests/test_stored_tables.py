@@ -14,7 +14,7 @@ import nbbpe
 from nbbpe import warmup
 from nbbpe.patterns import character_classes, stored_tables
 from nbbpe.patterns.code_points import read_off
-from nbbpe.patterns.pattern import NAMED
+from nbbpe.patterns.pattern import NAMED, get_pattern
 from nbbpe.patterns.pattern_tables import new_pattern_tables
 
 WARMUP = sys.modules["nbbpe.warmup"]  # the function has the name of its module
@@ -29,11 +29,12 @@ def stored(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", [*NAMED, None])
 def test_tables_on_disk_are_those_that_would_be_made_now(stored, name, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(stored.parent))
-    kept = stored_tables.stored_pattern_tables(NAMED[name].regexes)
-    made = new_pattern_tables(NAMED[name].automata, read_off(r"[\p{Lo}\p{Lm}]"))
+    pattern = get_pattern(name)
+    kept = stored_tables.stored_pattern_tables(pattern.applied)
+    made = new_pattern_tables(pattern.automata, read_off(r"[\p{Lo}\p{Lm}]"))
     assert kept is not None
     np.testing.assert_array_equal(kept, made)
 
@@ -62,15 +63,15 @@ sys.path[:0] = sys.argv[1:]
 import nbbpe
 assert nbbpe.__file__.startswith(sys.argv[-1]), nbbpe.__file__
 from nbbpe.patterns.character_classes import classes_digest
-from nbbpe.patterns.pattern import NAMED, names_of_digests
+from nbbpe.patterns.pattern import NAMED, get_pattern, names_of_digests
 from nbbpe.patterns.stored_tables import stored_pattern_tables
 """
 
 
 def test_nothing_is_made_where_a_wheel_has_it(wheel):
-    assert len(list((wheel / "nbbpe" / "kernels" / "objects").iterdir())) == len(NAMED) + 2
+    assert len(list((wheel / "nbbpe" / "kernels" / "objects").iterdir())) == len(NAMED) + 3
     script = f"""{IN_WHEEL}
-assert all(pattern.tables is not None for pattern in NAMED.values())
+assert all(pattern.tables is not None for pattern in [*NAMED.values(), get_pattern(None)])
 assert len(classes_digest()) == 16
 assert set(names_of_digests().values()) == set(NAMED)
 print([name for name in ("regex", "nbbpe.patterns.automaton", "nbbpe.patterns.pattern_parser") if name in sys.modules])
@@ -117,8 +118,8 @@ def test_a_process_after_warmup_makes_no_tables():
     script = """
 import sys
 import nbbpe
-from nbbpe.patterns.pattern import NAMED
-assert all(pattern.tables is not None for pattern in NAMED.values())
+from nbbpe.patterns.pattern import NAMED, get_pattern
+assert all(pattern.tables is not None for pattern in [*NAMED.values(), get_pattern(None)])
 print([name for name in ("regex", "nbbpe.patterns.automaton", "nbbpe.patterns.pattern_parser") if name in sys.modules])
 """
     assert processes.run(script).strip() == "[]"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 regex: Any = imported_on_use("regex")
 
 SPLIT_WITH = "auto", "compiled", "regex"
-ANY_TEXT = r"(?s:.+)"  # in place of no pattern: a document is one pretoken
+_ANY_TEXT = r"(?s:.+)"
 
 _PLAIN_WORDS = "The cat, a dog.\n"
 _PARTS_AT_ONCE = 1 << 14  # in a list of parts that several patterns have made
@@ -76,6 +76,16 @@ class Pattern:
         """All regexes, in the order in which they split; none for no pattern."""
         return [] if self.regex is None else [self.regex, *self.then]
 
+    @property
+    def applied(self) -> list[str]:
+        """The regexes that are applied: `regexes`, or for no pattern one that takes all of a document."""
+        return self.regexes or [_ANY_TEXT]
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is one that nbbpe has, or no pattern; else it is custom, and there may be any number of those."""
+        return self.name is not None or self.regex is None
+
     def __getstate__(self) -> dict[str, Any]:
         """The state for another process or a copy: the definition, without anything that was computed."""
         return {name: self.__dict__[name] for name in ("name", "regex", "then")}
@@ -84,7 +94,7 @@ class Pattern:
     def _splitters(self) -> list[RegexSplitter]:
         from .regex_splitter import RegexSplitter
 
-        return [RegexSplitter(each) for each in self.regexes or [ANY_TEXT]]
+        return [RegexSplitter(each) for each in self.applied]
 
     @property
     def compiled(self) -> Any:
@@ -147,12 +157,9 @@ class Pattern:
     @lazy
     def _tables(self) -> tuple[PatternTables | None, str]:
         """The tables, and why it is not compiled, or ""."""
-        if self.regex is None:
-            return None, "no pattern: a document is one pretoken"
         from .stored_tables import store_pattern_tables, stored_pattern_tables
 
-        # Those of custom patterns are not stored, as there may be any number of them.
-        if self.name is not None and (stored := stored_pattern_tables(self.regexes)) is not None:
+        if self.is_ours and (stored := stored_pattern_tables(self.applied)) is not None:
             return stored, ""
         from .pattern_parser import Unsupported
         from .pattern_tables import new_pattern_tables
@@ -161,8 +168,8 @@ class Pattern:
             tables = new_pattern_tables(self.automata, _caseless())
         except Unsupported as error:
             return self._boundary_tables(), str(error)
-        if self.name is not None:
-            store_pattern_tables(self.regexes, tables)
+        if self.is_ours:
+            store_pattern_tables(self.applied, tables)
         return tables, ""
 
     def _boundary_tables(self) -> PatternTables | None:
@@ -184,14 +191,14 @@ class Pattern:
         """What is known of each regex where not all have an automaton."""
         from .checked_automaton import level_of
 
-        return [level_of(each) for each in self.regexes]
+        return [level_of(each) for each in self.applied]
 
     @lazy
     def automata(self) -> list[Automaton]:
         """The automata of all regexes. Raises Unsupported."""
         from .checked_automaton import automaton_of
 
-        return [automaton_of(each, checked=self.name is None) for each in self.regexes]
+        return [automaton_of(each, checked=not self.is_ours) for each in self.applied]
 
 
 def _caseless() -> tuple[int, ...]:
