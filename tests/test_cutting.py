@@ -113,9 +113,9 @@ def is_known_to_both(character: str) -> bool:
 def test_a_split_is_that_of_tokenizers(text, pattern, behavior, invert):
     names = {"merged_with_previous": "MergedWithPrevious", "merged_with_next": "MergedWithNext"}
     spelled = names.get(behavior, behavior.capitalize())
-    step = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": spelled, "invert": invert}
-    theirs = pre.Split(tokenizers.Regex(pattern), behavior, invert)
-    assert Cutter.of([step]).parts(text) == pieces(theirs, text)
+    for kind, theirs in ("Regex", tokenizers.Regex(pattern)), ("String", pattern):
+        step = {"type": "Split", "pattern": {kind: pattern}, "behavior": spelled, "invert": invert}
+        assert Cutter.of([step]).parts(text) == pieces(pre.Split(theirs, behavior, invert), text)
 
 
 @given(st.text(alphabet="ab_ \u2581\n", max_size=30))

@@ -6,6 +6,7 @@ each part by itself.
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -25,6 +26,7 @@ ASCII_PUNCTUATION = "".join(f"\\{sign}" for sign in string.punctuation)
 BEHAVIORS = ("Isolated", "Removed", "Contiguous", "MergedWithPrevious", "MergedWithNext")
 # Steps that drop all whitespace, so that a text may be cut before any.
 _DROPPING = ("Whitespace", "WhitespaceSplit", "BertPreTokenizer")
+_OF_PYTHON = "\x1c\x1d\x1e\x1f"  # whitespace to Python, and not to Rust
 _KEYS: dict[str, set[str]] = {
     **{kind: set() for kind in _DROPPING},
     "CharDelimiterSplit": {"delimiter"},
@@ -40,13 +42,13 @@ class Cutter(Steps):
     def _function(self, step: Any) -> _Step:
         kind = kind_of(step, "pre_tokenizer", _KEYS)
         if kind == "WhitespaceSplit":
-            return regex.compile(f"[^{WHITESPACE}]+").findall
+            return _words
         if kind == "Whitespace":
             return regex.compile(f"[{WORD}]+|[^{WORD}{WHITESPACE}]+").findall
         if kind == "BertPreTokenizer":
             signs = ASCII_PUNCTUATION + members(PUNCTUATION)
-            # Twice as fast as a set alone.
-            return regex.compile(f"(?:[A-Za-z0-9]++|[^{WHITESPACE}{signs}])+|[{signs}]").findall
+            # For so large a set, `re` takes an eighth of the time of `regex`.
+            return re.compile(f"[^{WHITESPACE}{signs}]+|[{signs}]").findall
         if kind == "CharDelimiterSplit":
             delimiter = step.get("delimiter")
             if not isinstance(delimiter, str) or len(delimiter) != 1:
@@ -65,6 +67,16 @@ class Cutter(Steps):
         for step in self._functions:
             parts = [each for part in parts for each in step(part) if each]
         return parts
+
+
+def _words(text: str) -> list[str]:
+    """The parts of a text between whitespace.
+
+    Python's own way takes a fifth of the time, but some control characters are whitespace to it alone.
+    """
+    if any(map(text.__contains__, _OF_PYTHON)):
+        return re.findall(f"[^{WHITESPACE}]+", text)
+    return text.split()
 
 
 def _metaspace(step: dict[str, Any]) -> _Step:
@@ -91,6 +103,8 @@ def _split(step: dict[str, Any]) -> _Step:
     if not isinstance(pattern, dict) or len(pattern) != 1 or not isinstance(invert, bool) or behavior not in BEHAVIORS:
         raise ValueError(f"pre_tokenizer Split is not known: {shown(step)}")
     kind, text = string_or_regex(pattern, "pre_tokenizer Split")
+    if kind == "String" and text and behavior == "Removed" and not invert:
+        return lambda part: part.split(text)  # which takes a tenth of the time
     compiled = compiled_step(regex.escape(text) if kind == "String" else text, "pre_tokenizer Split")
 
     def cut(part: str) -> list[str]:

@@ -290,11 +290,9 @@ def _cut(data: bytes, rows: list[_Row], cutter: Cutter, prefix_space: bool) -> t
             parts = cutter.parts(to_text(data[done : row.start]))
             if prefix_space:
                 parts = [part if part.startswith(" ") else " " + part for part in parts]
-            encoded = [*(part.encode(errors="surrogateescape") for part in parts), b""]
-            lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
-            ends = n_bytes + np.cumsum(lengths[:-1] + 1)
-            breaks.append(np.stack([ends - 1, ends, np.full(len(ends), CUT)], axis=1))
-            stretches.append(SEPARATOR.join(encoded))
+            stretches.append(to_text(SEPARATOR).join([*parts, ""]).encode(errors="surrogateescape"))
+            ends = n_bytes + _ends(parts, stretches[-1])
+            breaks.append(np.stack([ends, ends + 1, np.full(len(ends), CUT)], axis=1))
             n_bytes += len(stretches[-1])
         done = row.end
         if number < len(rows):
@@ -302,6 +300,16 @@ def _cut(data: bytes, rows: list[_Row], cutter: Cutter, prefix_space: bool) -> t
             breaks.append(np.array([[n_bytes, n_bytes + row.end - row.start, row.token_id]], dtype=np.int64))
             n_bytes += row.end - row.start
     return b"".join(stretches), np.concatenate(breaks)
+
+
+def _ends(parts: list[str], joined: bytes) -> NDArray[np.int64]:
+    """The end of each part in the bytes of all, each followed by a separator."""
+    ends = np.flatnonzero(np.frombuffer(joined, dtype=np.uint8) == SEPARATOR[0])
+    if len(ends) == len(parts):
+        return ends
+    # Invalid UTF-8 has such bytes, too.
+    lengths = [len(part.encode(errors="surrogateescape")) for part in parts]
+    return np.cumsum(np.array(lengths) + 1) - 1
 
 
 def _character_before(text: bytes, place: int, floor: int) -> str:
