@@ -52,10 +52,8 @@ class PreparedEncoder(RewritingEncoder):
     def __init__(self, encoder: Encoder, model: Model) -> None:
         super().__init__(encoder)
         chain, extras = model.chain, model.extras
-        rules = {
-            model.special[token]: Rule(*(rule in of_token for rule in Rule._fields))
-            for token, of_token in extras.ruled.items()
-        }
+        rule_of = {flags: Rule(*(rule in flags for rule in Rule._fields)) for flags in set(extras.ruled.values())}
+        rules = {model.special[token]: rule_of[of_token] for token, of_token in extras.ruled.items()}
         self._preparation = Preparation(chain, rules, extras.prefix_space, model.lacking, extras.cutter)
         self._special = model.special
         self._always = {model.special[token] for token in extras.text_tokens}
@@ -98,8 +96,10 @@ class PreparedEncoder(RewritingEncoder):
             for token, token_id in of_choice.items():
                 if self._later.get(token):
                     later.setdefault(self._later[token], token_id)
-            both = None if find_overlap(list(first), list(later)) else pack_special_tokens(first | later)
             of_first, marked = pack_special_tokens(first), None
+            both: SpecialTokens | None = of_first
+            if later:
+                both = None if find_overlap(list(first), list(later)) else pack_special_tokens(first | later)
             if self._preparation.marks and not later:
                 lengths, ids = of_first.tokens.T
                 marked = of_first._replace(tokens=np.stack([lengths, self._preparation.marked(ids)], axis=1))

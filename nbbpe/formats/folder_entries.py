@@ -25,7 +25,8 @@ def read_special_tokens(special: object, about_path: str) -> dict[str, int]:
                 f"{about_path}: special_tokens must be an object from tokens, none of them empty, to ids from 0 to "
                 f"{MAX_ID:,}, and has {shown(token)}: {shown(token_id)}"
             )
-        with naming(about_path):
+    with naming(about_path):
+        for token in special:
             token.encode()
     return special
 

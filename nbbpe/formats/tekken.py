@@ -136,7 +136,7 @@ def write(path: Path, model: Model) -> None:
         ],
     }
     with whole_file(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as file:
-        json.dump(document, file, ensure_ascii=False)
+        file.write(json.dumps(document, ensure_ascii=False))  # json.dump would do it in Python, entry by entry
 
 
 def _text(token: bytes) -> str | None:

@@ -178,7 +178,7 @@ class Preparation:
         return breaks[: with_whitespace(np.frombuffer(text, dtype=np.uint8).ctypes.data, len(text), breaks)]
 
     def _has_rule(self, rows: NDArray[np.int64]) -> bool:
-        return bool(np.isin(rows[:, 2], list(self.rules)).any())
+        return not self.rules.keys().isdisjoint(rows[:, 2].tolist())
 
     def _normalized(self, text: bytes, rows: list[_Row], state: TextState) -> tuple[bytes, list[_Row]]:
         """The stretches between rows, normalized; one byte replaces the text of each row."""
