@@ -98,6 +98,14 @@ def test_every_character_is_normalized_as_by_tokenizers(kind):
         assert chain.apply(text, set()) == theirs.normalize_str(text)
 
 
+@pytest.mark.parametrize("kind", ["Nmt", "StripAccents", "BertNormalizer"])
+def test_a_long_text_is_normalized_as_its_parts(kind):
+    chain = Chain.of([NORMALIZERS[kind][0] if kind in NORMALIZERS else {"type": kind}])
+    part = "a\u0301\udcff\t\u200b \x07\U0010fffdb\u3000\r\n\u0e31c\ufffd"
+    assert 2 < len(chain.apply(part, set())) < len(part)
+    assert chain.apply(part * 100, set()) == chain.apply(part, set()) * 100
+
+
 def is_known_to_both(character: str) -> bool:
     """Whether Python's Unicode and that of tokenizers, which may be older, have the same decomposition and lower case."""
     decomposed = norm.NFD().normalize_str(character) == unicodedata.normalize("NFD", character)

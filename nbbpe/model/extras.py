@@ -110,4 +110,4 @@ def later_tokens(special: Iterable[str], extras: Extras, chain: Chain) -> list[s
         return normalized
     if not chain.keeps_neighbours and not extras.ruled.keys().isdisjoint(normalized):
         return normalized
-    return [] if all(map(chain.keeps, normalized)) else normalized
+    return [] if chain.keeps_all(normalized) else normalized
