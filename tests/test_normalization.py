@@ -300,6 +300,17 @@ def test_a_lone_surrogate_is_kept(nfc):
     assert nfc.decode_bytes(nfc.encode(text)) == b"\xed\xa0\x80\xc3\xa9\xff"
 
 
+@pytest.mark.parametrize("few", [0, 1 << 12])  # so that the kernel, or `unicodedata` alone, checks short texts
+def test_surrogates_may_be_the_bytes_of_a_character(ours, plain, form, few, monkeypatch):
+    monkeypatch.setattr(normal_check, "_FEW", few)
+    for data in b"e\xcc\x81", "\ufb01 e\u0327\u0301".encode(), "\u1100\u1161 \ud55c".encode(), b"\xc3\xa9\xff e\xcc\x81":
+        text = data.decode("ascii", "surrogateescape")
+        ids = expected(plain, data, form)
+        assert ours.encode(text) == ours.encode_array(text).tolist() == ours.encode_batch([text])[0] == ids
+        assert list(ours.encode_iterable([text])) == ours.encode(data) == ids
+        assert ours.encode(text * 2000) == ours.encode(data * 2000)
+
+
 # Wherever it is cut
 
 

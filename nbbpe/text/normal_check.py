@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .normal_characters import Form, inert_characters
-from .utf8 import CHECKED_CHARACTERS, LONGEST_CHARACTER, to_bytes, to_text
+from .utf8 import CHECKED_CHARACTERS, LONGEST_CHARACTER, has_surrogates, to_bytes, to_text
 
 _FEW, _MANY = 1 << 12, 1 << 23  # bytes or characters: of a text, and of all texts, up to which `unicodedata` checks alone
 # Bytes, about, that are doubtful from a character on that is not inert: at first, and where there are many of them.
@@ -28,6 +28,8 @@ def is_normal(text: str | bytes, form: Form) -> bool:
         return True
     if isinstance(text, str):
         if not _kernel_pays(len(text)):
+            if has_surrogates(text):  # which may be the bytes of a character
+                text = to_text(to_bytes(text))
             return unicodedata.is_normalized(form, text)
         return all(is_normal(to_bytes(part), form) for part in _parts(text))
     parts = doubtful_parts(text, form)
