@@ -103,6 +103,26 @@ def test_ids_are_those_of_tokenizers_however_a_text_comes(tmp_path, normalizer, 
         assert ids == ours.encode(text.encode(), allowed_special=allowed)
 
 
+@pytest.mark.parametrize("rule", ["lstrip", "single_word"])
+@pytest.mark.parametrize("add_prefix_space", [False, True])
+def test_surrogates_may_be_the_bytes_of_a_token(tmp_path, rule, add_prefix_space):
+    tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
+    path = tmp_path / "tokenizer.json"
+    nbbpe.train(documents=[texts.SAMPLE], vocab_size=300).to_hf(path)
+    theirs = tokenizers.Tokenizer.from_file(str(path))
+    theirs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
+    theirs.add_special_tokens([tokenizers.AddedToken("\xe9>", normalized=False, **{rule: True})])
+    theirs.save(str(path))
+    ours = nbbpe.load(path)
+    for text in "a \xe9>b", "a\xe9> b", " \xe9> ":
+        expected = theirs.encode(text, add_special_tokens=False).ids
+        escaped = text.encode().decode("ascii", "surrogateescape")
+        for each in text, text.encode(), escaped:
+            assert ours.encode(each) == ours.encode_array(each).tolist() == ours.encode_batch([each])[0] == expected
+            assert list(ours.encode_iterable([each])) == expected
+            assert ours.count(each) == len(expected)
+
+
 def test_whitespace_is_read_once():
     """A token that is whitespace, and takes more of it, in a long run of it."""
     text = b"\n" * 200_000

@@ -16,7 +16,7 @@ from ..model.special_tokens import find_overlap
 from ..text.preparation import Preparation, Rule, TextState, can_be_cut, last_cut
 from ..text.rewriting import Rewrite, RewritingReader, rewritten_window
 from ..text.special_search import ends_of, may_have
-from ..text.utf8 import Data, to_bytes, to_text
+from ..text.utf8 import Data, has_surrogates, to_bytes, to_text
 from ..text.windows import Window, Windows, concatenated
 from .encoder import SHORT, Encoder, RewritingEncoder
 from .special_choice import pack_special_tokens
@@ -69,6 +69,7 @@ class PreparedEncoder(RewritingEncoder):
         # longer to look for than to prepare a text.
         with_rule = [self._later.get(token, token) for token in (model.special if extras.prefix_space else extras.ruled)]
         self._with_rule: dict[type, list[Any]] = {str: with_rule, bytes: [token.encode() for token in with_rule]}
+        self._rules_of_ascii = "".join(with_rule).isascii()
         self._looks_first = self._preparation.forms is not None and len(with_rule) <= _FEW_WITH_RULE
         self._only_normalizes = extras.cutter is None and not ruled and not (extras.prefix_space and model.later)
         self._space: dict[type, Any] = {str: " ", bytes: b" "} if extras.prefix_space else {str: "", bytes: b""}
@@ -147,6 +148,8 @@ class PreparedEncoder(RewritingEncoder):
         Of a str, the vocabulary has all bytes.
         """
         if not self._looks_first or any(map(text.__contains__, self._with_rule[type(text)])):
+            return None
+        if isinstance(text, str) and not self._rules_of_ascii and has_surrogates(text):  # which may be bytes of a token
             return None
         return turns.both if self._preparation.leaves(text) else None
 
