@@ -477,6 +477,20 @@ def test_two_special_tokens_may_have_one_id(tmp_path):
     assert nbbpe.load(tmp_path / "folder") == tokenizer
 
 
+@pytest.mark.parametrize("lacking", [b"", b"\xff"])  # without a byte, texts are prepared
+def test_of_two_special_tokens_with_one_id_one_may_be_allowed(lacking):
+    ranks = {byte: rank for byte, rank in BYTE_RANKS.items() if byte != lacking}
+    tokenizer = nbbpe.Tokenizer.from_tiktoken(encoding_of(ranks, {"<a>": 300, "<b>": 300, "<a><c>": 301}))
+    text = "<a><c><b><a>"
+    names = {"<a>": 300, "<b>": 300, "<a><c>": 301}
+    for allowed in *({name} for name in names), {"<a>", "<b>"}, {"<b>", "<a><c>"}, set(names), set():
+        parts = re.split(f"({'|'.join(sorted(allowed, reverse=True, key=len)) or '$'})", text)
+        expected = [each for part in parts for each in ([names[part]] if part in allowed else list(part.encode()))]
+        assert tokenizer.encode(text, allowed_special=allowed) == expected
+        assert tokenizer.encode(text.encode(), allowed_special=allowed) == expected
+        assert list(tokenizer.encode_iterable([text], allowed_special=allowed)) == expected
+
+
 @pytest.mark.parametrize(
     ("special", "error", "message"),
     [

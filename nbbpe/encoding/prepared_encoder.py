@@ -16,6 +16,7 @@ from ..model.special_tokens import find_overlap
 from ..text.preparation import Preparation, Rule, TextState, can_be_cut, last_cut
 from ..text.rewriting import Rewrite, RewritingReader, rewritten_window
 from ..text.special_search import ends_of, may_have
+from ..text.text_windows import first_special
 from ..text.utf8 import Data, has_surrogates, to_bytes, to_text
 from ..text.windows import Window, Windows, concatenated
 from .encoder import SHORT, Encoder, RewritingEncoder
@@ -56,6 +57,7 @@ class PreparedEncoder(RewritingEncoder):
         rules = {model.special[token]: rule_of[of_token] for token, of_token in extras.ruled.items()}
         self._preparation = Preparation(chain, rules, extras.prefix_space, model.lacking, extras.cutter)
         self._special = model.special
+        self._shares_ids = len(set(model.special.values())) < len(model.special)  # as tokens of tiktoken's may
         self._always = {model.special[token] for token in extras.text_tokens}
         # Of two tokens that are equal once normalized, the first; tokenizers takes any of them.
         self._later = {token: chain.apply(token, set()) for token in model.later}
@@ -87,11 +89,15 @@ class PreparedEncoder(RewritingEncoder):
         return turns
 
     def _turns_of(self, specials: SpecialTokens | None) -> _Turns:
-        key = b"" if specials is None else specials.tokens[:, 1].tobytes()  # a set of many would take longer than a text
+        key = b""
+        if specials is not None:  # a set of many would take longer than a text
+            key = (specials.nodes if self._shares_ids else specials.tokens[:, 1]).tobytes()
         found = self._kept.get(key)
         if found is None:
             chosen = self._always.union(() if specials is None else specials.tokens[:, 1].tolist())
             of_choice = {token: token_id for token, token_id in self._special.items() if token_id in chosen}
+            if specials is not None and self._shares_ids:  # of two tokens with one id, only one may be chosen
+                of_choice = {token: i for token, i in of_choice.items() if first_special(token, specials) == token.encode()}
             first = {token: token_id for token, token_id in of_choice.items() if token not in self._later}
             later: dict[str, int] = {}
             for token, token_id in of_choice.items():
