@@ -61,6 +61,16 @@ def test_a_pattern_of_ascii_alone_is_one_within_a_run_too(pattern):
     assert [part.encode() for part in RegexSplitter(pattern).split(text)] == wanted
 
 
+@pytest.mark.parametrize("pattern", ["(?:ab){i<=1}|1", r"(?:\w\d){i<=2}|\s", "(?e)(?:a1){e}|x"])
+def test_short_texts_are_searched_by_fuzzy_patterns_as_long_ones_are(pattern):
+    """Where it searches, `regex` finds another match than where one must begin at the start of the text."""
+    compiled = regex.compile(pattern)
+    rng = random.Random(pattern)
+    for text in ["_ab1", *("".join(rng.choices("ab1x_ ", k=rng.randrange(1, 9))) for _ in range(300))]:
+        found = RegexSplitter(pattern).split(text)
+        assert [part.encode() for part in found] == naive.split(text.encode(), compiled), text
+
+
 @given(
     st.lists(st.sampled_from([LEFT[0], LEFT[2], r"\bx|a+", r"[^\n]+|\n", "b+"]), min_size=2, max_size=3),
     st.text(ALPHABET, max_size=40),

@@ -20,9 +20,11 @@ _GROUP = "nbbpe_match"
 
 # Not regex.ASCII: within another regex, `regex` reads \h, and letters whose case is ignored, as if it were not set.
 _ALLOWED_FLAGS = regex.UNICODE | regex.VERSION0 | regex.IGNORECASE | regex.MULTILINE | regex.DOTALL
+# Fuzzy matching: braces that neither count nor name a property or character.
+_FUZZY = regex.compile(r"(?<!\\[pPN])\{(?!\d*+,?\d*+\})")
 # Syntax that means something else, or may do so, inside another regex: references to groups and calls of them, conditions,
-# \G, \K, verbs, and fuzzy matching (braces that neither count nor name a property or character).
-_NOT_WITHIN = regex.compile(r"\\[1-9gGKL]|\(\?(?:[R&(]|[-+]?\d|P[=>&])|\(\*|(?<!\\[pPN])\{(?!\d*+,?\d*+\})")
+# \G, \K, verbs, and fuzzy matching.
+_NOT_WITHIN = regex.compile(rf"\\[1-9gGKL]|\(\?(?:[R&(]|[-+]?\d|P[=>&])|\(\*|{_FUZZY.pattern}")
 # A group that is called, by number or name.
 CALLS = regex.compile(r"\(\?(?:R|[+-]?\d|&|P>)")
 
@@ -71,6 +73,12 @@ class RegexSplitter:
         """Whether a group is called."""
         return CALLS.search(self._pattern) is not None
 
+    @lazy
+    def _is_fuzzy(self) -> bool:
+        """Whether it may match text with errors. A search takes no match that begins with an inserted character, and so
+        may begin later than a match at the start of the text."""
+        return _FUZZY.search(self._pattern) is not None
+
     def _stream_of_calls(self, text: str) -> Iterator[list[str]]:
         """`_stream`, for a pattern that may call itself until `regex` gives up, at 600 MB."""
         try:
@@ -83,7 +91,7 @@ class RegexSplitter:
 
     def _stream(self, text: str) -> Iterator[list[str]]:
         limit = seconds_for(text)
-        if len(text) <= _PIECE and self._is_one(text, limit):
+        if len(text) <= _PIECE and not self._is_fuzzy and self._is_one(text, limit):
             yield [text]
             return
         done = 0
