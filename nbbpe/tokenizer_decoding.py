@@ -121,7 +121,10 @@ class TokenizerDecoding:
         text = self.decode(ids, errors="strict")
         lengths = self._model.packed.lengths_of(as_array(ids).astype(np.int64))
         ends = np.cumsum(lengths)
-        starts, _ = in_characters(text, ends - lengths, ends)
+        filled = np.flatnonzero(lengths)
+        starts, _ = in_characters(text, (ends - lengths)[filled], ends[filled])
+        # An empty token, as a vocabulary of ranks may have one, starts where the next other token does.
+        starts = np.append(starts, len(text))[np.searchsorted(filled, np.arange(len(lengths)))]
         return text, starts.tolist()
 
     def stream_decoder(self, errors: str = "replace", *, skip_special_tokens: bool = False) -> StreamDecoder:

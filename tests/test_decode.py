@@ -15,7 +15,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import BYTES
+from vocabularies import BYTES, saved_as_ranks
 
 import nbbpe
 from nbbpe.encoding import decoder
@@ -197,6 +197,21 @@ def test_a_tensor_on_a_gpu_is_copied_from_there(small):
     assert small.decode_with_offsets(Tensor(ids)) == small.decode_with_offsets(ids)
     with pytest.raises(ValueError, match="an array of float64"):
         small.decode(Tensor([1.5]))
+
+
+@pytest.mark.parametrize(
+    ("ids", "starts"),
+    [
+        ([97, 256], [0, 1]),
+        ([256, 195, 169, 256, 97, 256], [0, 0, 0, 1, 1, 2]),
+        ([195, 256, 256, 169], [0, 0, 0, 0]),
+        ([256], [0]),
+    ],
+)
+def test_an_empty_token_starts_where_the_next_one_does(tmp_path, ids, starts):
+    """Whisper's vocabulary has one."""
+    tokenizer = saved_as_ranks([b"", b"ab"], tmp_path)
+    assert tokenizer.decode_with_offsets(ids) == (tokenizer.decode(ids), starts)
 
 
 def test_many_ids_give_what_few_at_a_time_do(gpt2, shared):
