@@ -676,6 +676,15 @@ def test_tokens_are_found_where_spaces_were_that_a_normalizer_takes_away(trained
     assert ours.encode(io.BytesIO(text.encode())) == wanted
 
 
+@pytest.mark.parametrize(("content", "text"), [("", "e \u0301 "), ("\u0301", "e "), ("", "\u1100 \u1161\u11a8\n")])
+def test_texts_are_normalized_together_where_spaces_were_that_a_normalizer_takes_away(trained, sizes, content, text):
+    theirs = theirs_with(trained, normalizer=norm.Sequence([norm.Replace(" ", content), norm.NFC()]))
+    ours = nbbpe.load(theirs)
+    wanted = theirs.encode(text * 100, add_special_tokens=False).ids
+    sizes(window=64)
+    assert list(ours.encode_iterable([text * 100])) == ours.encode(text * 100) == wanted
+
+
 @pytest.mark.parametrize("space", [" ", "\n\n ", " " * 9])
 def test_texts_are_not_cut_between_a_token_and_the_whitespace_that_it_takes(trained, space, sizes):
     theirs = theirs_with(trained, **FAMILIES["rstrip"])

@@ -100,23 +100,23 @@ class Chain(Steps):
     @lazy
     def can_be_cut(self) -> bool:
         """Whether a stretch may be cut before whitespace that follows another character, and its parts normalized alone."""
+        keeps_whitespace = True
         for number, step in enumerate(self.steps):
             kind = step["type"]
             if kind == "Replace" and len(step["pattern"].get("String", "")) != 1:
                 return False
             if kind == "Strip" and number:  # an earlier step may put whitespace where the cut is
                 return False
+            keeps_whitespace = keeps_whitespace and _keeps_whitespace(step)
+            # It may compose or sort what is before the cut with what is after it.
+            if kind in (*FORMS, "BertNormalizer") and not keeps_whitespace:
+                return False
         return True
 
     @lazy
     def keeps_whitespace(self) -> bool:
         """Whether whitespace stays whitespace, if the text can be cut: no step replaces it by anything else, or nothing."""
-        for step in self.steps:
-            if step["type"] == "Replace" and step["pattern"].get("String", " ") in WHITESPACE:
-                content = step["content"]
-                if not content or content.strip(WHITESPACE):
-                    return False
-        return True
+        return all(map(_keeps_whitespace, self.steps))
 
     @lazy
     def keeps_neighbours(self) -> bool:
@@ -229,6 +229,13 @@ def _stripped(left: bool, right: bool, text: str, first: bool) -> str:
     if left and first:
         text = text.lstrip(WHITESPACE)
     return text.rstrip(WHITESPACE) if right else text
+
+
+def _keeps_whitespace(step: dict[str, Any]) -> bool:
+    if step["type"] != "Replace" or step["pattern"].get("String", " ") not in WHITESPACE:
+        return True
+    content: str = step["content"]
+    return content != "" and not content.strip(WHITESPACE)
 
 
 def _keeps(step: dict[str, Any], token: str) -> bool:
