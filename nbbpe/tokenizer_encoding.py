@@ -21,6 +21,7 @@ from .encoding.tokens import Tokens, show
 from .model.model import Model
 from .model.post_processor import Templates, read_templates
 from .system.choices import check_bool
+from .system.excerpt import shown
 from .system.lazy import lazy
 from .text.byte_source import Source, as_source, bytes_left
 from .text.utf8 import Data, Lent, Text, check_items, to_bytes, to_data, to_text
@@ -121,7 +122,8 @@ class TokenizerEncoding:
         """
         check_choice(allowed_special, disallowed_special)
         check_bool("add_special_tokens", add_special_tokens)
-        allowed, disallowed = _kept(allowed_special), _kept(disallowed_special)  # for two texts
+        # For two texts:
+        allowed, disallowed = _kept("allowed_special", allowed_special), _kept("disallowed_special", disallowed_special)
         encode = partial(self.encode, allowed_special=allowed, disallowed_special=disallowed)
         templates = self._templates if add_special_tokens else self._templates.without_ids()
         return templates.around(encode(first), encode(second))
@@ -532,7 +534,7 @@ class TokenizerEncoding:
         """What a choice of special tokens means; see `choose`."""
         check_choice(allowed, disallowed)
         # The key must be hashable, and an iterator is consumed only once.
-        key = _kept(allowed), _kept(disallowed)
+        key = _kept("allowed_special", allowed), _kept("disallowed_special", disallowed)
         chosen = self._choices.get(key)
         if chosen is None:
             chosen = choose(self._model.choosable, self._specials, *key)
@@ -542,5 +544,10 @@ class TokenizerEncoding:
         return chosen
 
 
-def _kept(choice: Choice) -> Choice:
-    return choice if isinstance(choice, str) or choice is NONE else frozenset(choice)
+def _kept(name: str, choice: Choice) -> Choice:
+    if isinstance(choice, str) or choice is NONE:
+        return choice
+    try:
+        return frozenset(choice)
+    except TypeError as error:  # as for a list of lists
+        raise TypeError(f'{name} must be "all" or a set of special tokens, not {shown(choice)}: {error}') from error

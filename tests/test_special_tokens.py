@@ -328,6 +328,13 @@ def test_a_choice_of_special_tokens_is_all_or_a_set(small, argument, choice):
             method(f"a{texts.SPECIAL}", **{argument: choice})
 
 
+@pytest.mark.parametrize("argument", ["allowed_special", "disallowed_special"])
+def test_a_list_of_lists_is_no_choice_of_special_tokens(small, argument):
+    for method in small.encode, small.encode_array, small.count, small.tokenize, small.encode_batch:
+        with pytest.raises(TypeError, match=rf"{argument} must be \"all\" or a set of special tokens, not \[\['<"):
+            method(f"a{texts.SPECIAL}", **{argument: [[texts.SPECIAL]]})
+
+
 # Disallowed wins
 
 
