@@ -517,6 +517,18 @@ def test_plots_are_drawn(run, tmp_path):
     assert_one_line_error(done, 2, "--plot", "folder.png' is a folder; give a file name to write")
 
 
+def test_a_drawing_does_not_replace_the_text_that_it_is_about(run, tmp_path):
+    pytest.importorskip("matplotlib", reason="needs matplotlib (the extra plot)")
+    for name in "text.svg", "more.svg":
+        (tmp_path / name).write_bytes(TEXT)
+    (tmp_path / "link.svg").symlink_to("text.svg")
+    for on in "text.svg", "*.svg", "link.svg":
+        for arguments in ["tok", "--plot"], ["--pattern", "gpt2", "--draw"]:
+            done = run("inspect", "--on", tmp_path / on, *arguments, tmp_path / "text.svg")
+            assert_one_line_error(done, 2, ".svg' cannot be both input and output")
+            assert (tmp_path / "text.svg").read_bytes() == TEXT
+
+
 def test_plots_need_matplotlib_and_a_name_that_says_what(run, monkeypatch):
     assert_one_line_error(run("inspect", "tok", "--plot", "figures.gif"), 2, ".png")
     monkeypatch.setitem(sys.modules, "matplotlib", None)

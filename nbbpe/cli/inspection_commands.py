@@ -15,7 +15,8 @@ from ..explanation import explain_pattern
 from ..idfiles.token_file import TokenFile
 from ..inspection import encoded, text_figures, vocabulary_figures
 from ..patterns.pattern import ALIASES, NAMED
-from ..system.paths import Path
+from ..sources.finding import find_files
+from ..system.paths import Path, check_not_read
 from ..tokenizer import Tokenizer
 from . import tables
 from .options import (
@@ -158,6 +159,7 @@ def inspect(
     on_text = None
     if text is not None:
         with as_path(text) as path:
+            _check_not_drawn_over(path, plot)
             on_text = text_figures(inspected, [path], frequent, field=field, on_error=on_error)
     if plot:
         draw_figures(plot, shown_path(tokenizer), inspected, vocabulary, on_text)
@@ -170,6 +172,12 @@ def inspect(
     if on_text:
         data["text"] = {**tables.as_data(on_text), "unused": tables.first_unused(on_text, unused)}
     print_figures(data, lines, as_json)
+
+
+def _check_not_drawn_over(text: Path, drawing: str | None) -> None:
+    """Raise WrongArgument for a drawing that would replace a file of the text."""
+    if drawing is not None:
+        check_not_read((file.path for file in find_files(text)), drawing)
 
 
 def _first_bytes(path: Path, options: dict[str, Any]) -> bytes:
@@ -189,6 +197,7 @@ def _inspect_pattern(
     beginning = None
     if text is not None:
         with as_path(text) as path:
+            _check_not_drawn_over(path, draw)
             data = _first_bytes(path, options)
         # An incomplete character at the end is dropped.
         beginning = getincrementaldecoder("utf-8")("surrogateescape").decode(data, final=len(data) < _SHOWN_BYTES)
