@@ -346,6 +346,14 @@ def test_weighted_merges_are_those_of_repeated_text():
     assert repeated.merges
 
 
+def test_a_lack_of_pairs_that_small_weights_cause_is_told():
+    told = "pairs for only 0 of the 4 merges that vocab_size=260 asks for, with min_frequency=1 of weighted counts, so"
+    with pytest.warns(UserWarning, match=told):
+        nbbpe.train(counts=[{"the": 2, "hat": 2}], weights=[0.1], vocab_size=260, pattern="gpt2")
+    with pytest.warns(UserWarning, match="pairs for only 4 of the 44 merges that vocab_size=300 asks for, so"):
+        nbbpe.train(counts=[{"the": 2, "hat": 2}], weights=[10], vocab_size=300, pattern="gpt2")
+
+
 def test_weights_are_integers_over_the_least_common_denominator():
     weights = check_weights([np.float64(0.25), Fraction(np.int64(1), np.int64(6)), np.int64(2)], 3, "counts")
     assert whole_factors(weights) == ([3, 2, 24], 12)

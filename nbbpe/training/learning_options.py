@@ -71,7 +71,8 @@ class LearningOptions(NamedTuple):
                 f"{wanted}; the tokenizer has these"
             )
         else:
-            limits = [argument("min_frequency", self.min_frequency)] if self.min_frequency > 1 else []
+            weighted = " of weighted counts" if self.denominator > 1 else ""
+            limits = [argument("min_frequency", self.min_frequency) + weighted] if self.least_count > 1 else []
             limits += [] if self.max_token_length is None else [argument("max_token_length", self.max_token_length)]
             limits += [shown_rules(self.rules)] if self.rules.record() else []
             warn_user(
