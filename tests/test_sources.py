@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import glob
 import gzip
 import http.server
 import io
@@ -36,6 +37,7 @@ from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.patterns.pattern import NAMED
 from nbbpe.sources import Tally, arrow_files, find_inputs, optional_packages
 from nbbpe.sources.compressed import open_stream
+from nbbpe.sources.path_patterns import find_matches
 from nbbpe.system.paths import is_url
 from nbbpe.text.chunks import CutRules
 from nbbpe.text.utf8 import to_bytes
@@ -846,6 +848,83 @@ def test_a_pattern_stands_for_its_files_by_name(small, tmp_path, monkeypatch, as
     assert_refused("empty", IsADirectoryError, r"'empty' is a folder; give the text files in it, such as 'empty/\*.txt'")
     for source in "a\0.txt", Path("a\0.txt"):
         assert_refused(source, FileNotFoundError, r" is 'a\\x00\.txt', which is not a file")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders that may not be read are those of POSIX systems")
+def test_folders_that_a_pattern_cannot_search_are_told(small, nobodys_folder):
+    """What is in them would be missing, and nothing would say so."""
+    folder, as_nobody = nobodys_folder
+    for name in "open/a.txt", "closed/b.txt", "open/inner/c.txt", "open/shut/d.txt":
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("x")
+    (folder / "open" / "link").symlink_to(folder / "closed" / "inner")
+    for name in "closed", "open/shut":
+        (folder / name).chmod(0)
+    told = {
+        "*/*.txt": (1, ["closed"]),
+        "**/*.txt": (2, ["closed", "open", "open/shut"]),  # in `open` for the link
+        "*/a.txt": (1, ["closed"]),
+        "open/s*/?.txt": (0, ["open/shut"]),
+        "clos*/**": (0, ["closed"]),
+        "open/*.txt": (1, []),
+        "op*/[a].txt": (1, []),
+    }
+    with as_nobody():
+        for pattern, (n_files, closed) in told.items():
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                if n_files:
+                    assert small.frequencies(folder / pattern).sum() == n_files
+                else:
+                    with pytest.raises(FileNotFoundError, match="no file matches the pattern"):
+                        small.frequencies(folder / pattern)
+            names = ", ".join(repr(str(folder / name)) for name in closed)
+            wanted = f"may be missing, as folders cannot be searched ({names}): ask" if closed else ""
+            assert [wanted in str(each.message) for each in caught] == [True] * bool(closed)
+    (folder / "open" / "link").unlink()
+
+
+def test_a_pattern_never_goes_round_in_a_circle(small, tmp_path):
+    """Two symlinks to a folder above make more paths to a file than can be counted."""
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "other").mkdir()
+    for name, target in ("a/up", ".."), ("a/same", "."), ("a/b/up", "../.."), ("a/other", "../other"), ("other/a", "../a"):
+        (tmp_path / name).symlink_to(target)
+    for name in "a/x.txt", "a/b/y.txt", "other/z.txt":
+        (tmp_path / name).write_text("x")
+    found = [os.path.relpath(path, tmp_path) for path in find_matches(str(tmp_path / "a/**/*.txt")).files]
+    assert found == ["a/b/up/other/z.txt", "a/b/y.txt", "a/other/z.txt", "a/up/other/z.txt", "a/x.txt"]
+    assert small.frequencies(str(tmp_path / "a/**/x.txt")).sum() == 1
+
+
+@pytest.mark.exhaustive
+def test_a_pattern_matches_what_glob_finds(tmp_path, monkeypatch):
+    chooser = random.Random(3)
+    names = ["a", "b", ".c", "a.txt", "[a]", "a b", "é\n", ".d.txt", "A"]
+    parts = ["**", "*", "?", "[ab]", "a", ".*", "*.txt", "[[]a]", ".", "..", "b*", "[!a]*", "**a", "", ".c", "é*"]
+    for number in range(examples(30, 120)):
+        folder = tmp_path / str(number) / "a"
+        folders = [folder]
+        folder.mkdir(parents=True)
+        for _ in range(12):
+            path = chooser.choice(folders) / chooser.choice(names)
+            if path.exists():
+                continue
+            if chooser.random() < 0.5:
+                path.write_text("x")
+            else:
+                path.mkdir()
+                folders.append(path)
+        (folder / "link").symlink_to(chooser.choice(names))
+        monkeypatch.chdir(folder)
+        for _ in range(20):
+            chosen = chooser.choices(parts, k=chooser.randrange(1, 5))
+            if chosen.count("..") > 1 or not glob.has_magic(os.sep.join(chosen)):
+                continue
+            for pattern in os.path.join(*chosen, ""), os.path.join(*chosen), os.path.join(folder, *chosen):
+                found = glob.glob(pattern, recursive=True)
+                wanted = {re.sub("/+", "/", path) for path in found if os.path.lexists(path) and not os.path.isdir(path)}
+                assert find_matches(pattern).files == sorted(wanted), pattern
 
 
 def test_an_output_with_a_nul_in_its_name_is_no_file_of_somebody_else(small, tmp_path):

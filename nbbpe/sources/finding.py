@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import urlsplit
 
 from ..system.arguments import argument
-from ..system.excerpt import shown
+from ..system.excerpt import first_few, shown
 from ..system.paths import Path, is_url, not_meant
+from ..system.user_warnings import warn_user
 from ..system.wrong_argument import WrongArgument
 from ..text.utf8 import check_collected, check_texts, gives_names
 from .arrow import ArrowColumn, is_arrow
@@ -19,9 +20,10 @@ from .inputs import File, Input
 from .iterable import LONGEST_NAME, Documents
 from .json_array import JsonArray
 from .jsonl import JsonLines
-from .local import find_local, matching_files
+from .local import find_local
 from .other_formats import refuse_pointer, warn_of_other_formats
 from .parquet import PARQUET, ParquetTable
+from .path_patterns import find_matches, is_pattern
 from .plain import PlainText
 from .remote import find_remote, local_path
 from .tally import check_on_error
@@ -162,12 +164,18 @@ def find_files(path: Path) -> Sequence[File]:
         if local is None:
             return find_remote(path)
         path = local
-    found = None if os.path.exists(path) else matching_files(path)
-    if found is None:
+    name = os.fspath(path)
+    if os.path.exists(path) or not is_pattern(name):
         return [find_local(path)]
-    if not found:
-        raise FileNotFoundError(f"no file matches the pattern {os.fspath(path)!r}{not_meant(path)}")
-    return found
+    files, closed = find_matches(name)
+    if closed:
+        warn_user(
+            f"files that {name!r} matches may be missing, as folders cannot be searched ({first_few(closed, show=repr)}): "
+            "ask for the right to read them, or leave them out of the pattern"
+        )
+    if not files:
+        raise FileNotFoundError(f"no file matches the pattern {name!r}{not_meant(path)}")
+    return list(map(find_local, files))
 
 
 def _paths(source: object, argument: str) -> list[Path] | None:
@@ -228,7 +236,7 @@ def _check_no_text(path: Path, what: str) -> None:
         if not isinstance(path, str) or is_url(path) or os.path.exists(path):
             return
         is_no_name = len(path) > LONGEST_NAME or "\n" in path
-        if not is_no_name and (matching_files(path) is not None or not _is_text(path)):
+        if not is_no_name and (is_pattern(path) or not _is_text(path)):
             return  # a name; opening it says what is wrong with it
     raise FileNotFoundError(
         f"{what} {shown(os.fsdecode(path))}, which is not a file: give the path of a file, or texts themselves as "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -117,18 +116,6 @@ def find_local(path: Path) -> LocalFile:
     with suppress(OSError, ValueError):  # what `check` raises
         planned = state_of(path)
     return LocalFile(path, planned)
-
-
-def matching_files(pattern: Path) -> list[LocalFile] | None:
-    """The files, not folders, that a pattern such as "data/*.txt" matches, by name, each once; ** stands for any folders.
-
-    None for what is not a pattern.
-    """
-    name = os.fspath(pattern)
-    if not glob.has_magic(name):
-        return None
-    # A set, as **/** finds a file once for each way to divide its folders between the two.
-    return [find_local(path) for path in sorted(set(glob.glob(name, recursive=True))) if not os.path.isdir(path)]
 
 
 def _opener(planned: FileState | None) -> Callable[[str, int], int]:

@@ -1,0 +1,124 @@
+"""The files that a pattern of paths matches, such as "data/**/*.txt".
+
+They are those that `glob` of Python finds, which has two faults: it passes over folders that may not be read, and says
+nothing; and ** follows a symlink to a folder above again and again, so that each file is found 41 times, or with two such
+symlinks never all of them.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import os
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Matches(NamedTuple):
+    """What a pattern matches.
+
+    files  : by name, each once; no folders
+    closed : the folders that could not be searched, by name
+    """
+
+    files: list[str]
+    closed: list[str]
+
+
+def is_pattern(name: str) -> bool:
+    """Whether a path has wildcards."""
+    return glob.has_magic(name)
+
+
+def find_matches(pattern: str) -> Matches:
+    """The files that a pattern matches; ** stands for any folders."""
+    drive, rest = os.path.splitdrive(pattern)
+    rest = rest.replace(os.altsep, os.sep) if os.altsep else rest
+    parts = [part for part in rest.split(os.sep) if part]
+    if rest.endswith(os.sep):  # which no file has
+        parts.append("")
+    search = _Search()
+    found = search.matches(drive + os.sep * rest.startswith(os.sep), parts)
+    # A set, as **/** finds a file once for each way to divide its folders between the two.
+    files = sorted(path for path in set(found) if not os.path.isdir(path))
+    return Matches(files, sorted(search.closed))
+
+
+class _Search:
+    """A search for what a pattern matches; `closed` gets the folders that cannot be searched."""
+
+    def __init__(self) -> None:
+        self.closed: set[str] = set()
+
+    def matches(self, folder: str, parts: list[str]) -> Iterator[str]:
+        """The paths in a folder that the parts of a pattern match, one component each."""
+        if not parts:
+            yield folder
+            return
+        part, *rest = parts
+        if part == "**":
+            for each in self._with_folders_below(folder):
+                yield from self.matches(each, rest or ["*"])
+        elif is_pattern(part):
+            is_match = re.compile(fnmatch.translate(os.path.normcase(part))).match
+            for entry in self._entries(folder):
+                is_hidden = entry.name.startswith(".") and not part.startswith(".")
+                if not is_hidden and is_match(os.path.normcase(entry.name)) and (not rest or self._is_folder(entry)):
+                    yield from self.matches(os.path.join(folder, entry.name), rest)
+        elif self._has(folder, part):
+            yield from self.matches(os.path.join(folder, part), rest)
+
+    def _with_folders_below(self, folder: str) -> Iterator[str]:
+        """A folder and all in it that are not hidden; none within itself, where a symlink points to a folder above."""
+        left = [(folder, frozenset([_identity(folder)]))]
+        while left:
+            each, above = left.pop()
+            yield each
+            for entry in self._entries(each):
+                if entry.name.startswith(".") or not self._is_folder(entry):
+                    continue
+                path = os.path.join(each, entry.name)
+                if (identity := _identity(path)) not in above:
+                    left.append((path, above | {identity}))
+
+    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+        """What is in a folder; nothing where there is none."""
+        try:
+            with os.scandir(folder or os.curdir) as entries:
+                return list(entries)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError:
+            self.closed.add(folder or os.curdir)
+            return []
+
+    def _is_folder(self, entry: os.DirEntry[str]) -> bool:
+        """Whether an entry is a folder, or a symlink to one."""
+        try:
+            return entry.is_dir()
+        except PermissionError:
+            self.closed.add(os.path.dirname(entry.path))
+        except OSError:  # a symlink to itself
+            pass
+        return False
+
+    def _has(self, folder: str, name: str) -> bool:
+        """Whether there is something of a name in a folder."""
+        try:
+            os.lstat(os.path.join(folder, name))
+            return True
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            self.closed.add(folder or os.curdir)
+            return False
+
+
+def _identity(folder: str) -> tuple[int, int] | str:
+    """What tells a folder from others, whatever its name is."""
+    try:
+        found = os.stat(folder or os.curdir)
+    except OSError:  # it is gone
+        return folder
+    return found.st_dev, found.st_ino
