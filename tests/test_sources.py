@@ -742,6 +742,19 @@ def test_a_parquet_file_that_cannot_be_meant_is_told(assert_refused, tmp_path):
     assert_refused(path, OSError, r"a\.parquet' cannot be read as parquet, or is broken: 'utf-8'")
 
 
+def test_a_column_of_parquet_is_told_from_a_part_of_another_of_the_same_path(small, tmp_path):
+    needs("pyarrow")
+    import pyarrow as arrow
+    import pyarrow.parquet
+
+    path = tmp_path / "a.parquet"
+    columns = {"a": [{"b": "no"}, {"b": "no"}], "a.b": ["the", "cat"], "c.d": ["sat", "on"], "c": [{"d": "no"}, None]}
+    arrow.parquet.write_table(arrow.table(columns), path, row_group_size=1)
+    for field in "a.b", "c.d":
+        small.encode_file(path, tmp_path / "ids.bin", field=field)
+        assert small.decode(np.fromfile(tmp_path / "ids.bin", dtype=np.uint16)) == "".join(columns[field])
+
+
 @pytest.mark.parametrize("name", ["a.arrow", "a.ipc"])
 def test_an_arrow_file_that_cannot_be_meant_is_told(assert_refused, tmp_path, name):
     path = tmp_path / name

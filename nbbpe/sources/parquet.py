@@ -25,10 +25,10 @@ class ParquetPart(RowsPart):
         """See RowsPart."""
         with naming_arrow_errors(self.file, "parquet"):
             reader = open_parquet(self.file, raw)
-            leaf = _leaf(reader.metadata, self.column)
+            leaves = _leaves(reader.metadata, self.column)
         for i, group in enumerate(self.groups, self.first_group):
             n_rows = min(max(_BATCH_BYTES * group.n_rows // max(group.n_text, 1), 1), MAX_BATCH_ROWS)
-            batches = reader.iter_batches(n_rows, row_groups=[i], column_indices=[leaf], use_threads=False)
+            batches = reader.iter_batches(n_rows, row_groups=[i], column_indices=leaves, use_threads=False)
             columns = (as_strings(batch.column(self.column)) for batch in batches)
             yield from read_with_arrow(columns, self.file, "parquet")
 
@@ -48,9 +48,12 @@ class ParquetTable(TableFile):
             reader = open_parquet(self.file, raw)
             check_column(self.file.name, reader.schema_arrow, self._column, may_be_null=False)
             metadata = reader.metadata
-            leaf = _leaf(metadata, self._column)
+            leaves = _leaves(metadata, self._column)
             groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-            self._groups = [RowGroup(group.num_rows, group.column(leaf).total_uncompressed_size) for group in groups]
+            self._groups = [
+                RowGroup(group.num_rows, sum(group.column(leaf).total_uncompressed_size for leaf in leaves))
+                for group in groups
+            ]
 
 
 def open_parquet(file: File, raw: Any) -> Any:
@@ -73,6 +76,9 @@ def _reader_class(file: File) -> Any:
         return require("pyarrow.parquet", file.name).ParquetReader
 
 
-def _leaf(metadata: Any, column: str) -> int:
-    """The number of a column among those that are stored, in which a nested one counts as its parts."""
-    return [metadata.schema.column(i).path for i in range(metadata.num_columns)].index(column)
+def _leaves(metadata: Any, column: str) -> list[int]:
+    """The number of a column among those that are stored, in which a nested one counts as its parts.
+
+    Beside a column `a.b` there may be a part `b` of the column `a`, of which nobody can tell it by its path: then both.
+    """
+    return [i for i in range(metadata.num_columns) if metadata.schema.column(i).path == column]
