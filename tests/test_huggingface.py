@@ -424,6 +424,10 @@ def odd_vocab() -> dict[str, int]:
     return document()["model"]["vocab"] | {"a 中": 257}
 
 
+def raw_space() -> dict[str, int]:
+    return document()["model"]["vocab"] | {" ": 257}
+
+
 REFUSED = {
     "Precompiled": (
         changed("normalizer", {"type": "Precompiled"}),
@@ -548,6 +552,17 @@ REFUSED = {
     "a token in two spellings": (
         vocab_with(**{"é 中": 257, spell("é 中".encode()): 258}),
         "'é 中' and '.*' both stand for",
+    ),
+    "a token in two spellings, of which an added token has one": (
+        lambda: {
+            **added({"content": "Ġab", "id": 257})(),
+            "model": spaced() | {"vocab": spaced()["vocab"] | {" ab": 258}},
+        },
+        "' ab' and 'Ġab' both stand for b' ab'",
+    ),
+    "a byte in two spellings, of which an added token has one": (
+        lambda: {**added({"content": "Ġ", "id": 32})(), "model": document()["model"] | {"vocab": raw_space()}},
+        "' ' and 'Ġ' both stand for b' '",
     ),
     "a token that is not spelled, looked up whole": (
         lambda: {**document(), "model": document()["model"] | {"ignore_merges": True} | {"vocab": odd_vocab()}},

@@ -171,7 +171,7 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
         if not of_bytes:
             raise
         raise ValueError(f"{error}; a byte's token cannot be an added token too, as {', '.join(of_bytes)} is") from None
-    _check_spelling(ordinary, tokens, special, whole)
+    _check_spelling(ordinary, tokens, entries, special, whole)
     near = tokens_for_placing(special, vocab)
     of_ordinary = set(extras.shared)
     own = {token: token_id for token, token_id in special.items() if token not in of_ordinary}
@@ -350,16 +350,19 @@ def _packed(entries: Mapping[str, Any], lines: list[Any]) -> tuple[PackedVocab, 
 
 
 def _check_spelling(
-    ordinary: Mapping[str, int], tokens: Mapping[str, Any], special: Mapping[str, int], whole: bool
+    ordinary: Mapping[str, int],
+    tokens: Mapping[str, Any],
+    entries: Mapping[str, Any],
+    special: Mapping[str, int],
+    whole: bool,
 ) -> None:
     """Refuse tokens of which it matters that tokenizers compares them as they are spelled, and nbbpe as bytes."""
-    # Those that spell bytes are distinct; each of the others means its own UTF-8, which one of them may spell.
-    others = [text for text in ordinary if text not in tokens] if len(tokens) < len(ordinary) else []
-    spellings = {token: text for text, token in tokens.items()} if others else {}
-    for text in others:
+    # Those that spell bytes are distinct; each of the others means its own UTF-8, which one of them may spell, and also an
+    # added token, for which merges would take it.
+    for text in [text for text in ordinary if text not in tokens] if len(tokens) < len(ordinary) else []:
         token = text.encode()
-        if token in spellings:
-            raise ValueError(f"model.vocab: {shown(text)} and {shown(spellings[token])} both stand for {shown(token)}")
+        if spell(token) in entries:
+            raise ValueError(f"model.vocab: {shown(text)} and {shown(spell(token))} both stand for {shown(token)}")
         if whole:
             raise ValueError(
                 f"model.vocab: {shown(text)} has characters that stand for no byte, so that with ignore_merges it "
