@@ -111,6 +111,18 @@ FOLDERS = {
         "added_tokens.json": {"<a>": 268},
     },
     "another name of a plain token in an older file": {"special_tokens_map.json": {"image_token": "<c>"}},
+    "what is in a list, too, and has a name of its own": {
+        "tokenizer_config.json": {"additional_special_tokens": ["<b>", "<a>"], "extra_special_tokens": {"boi": "<b>"}}
+    },
+    "flags that agree with those elsewhere": {
+        "tokenizer_config.json": {
+            "additional_special_tokens": [{"__type": "AddedToken", **described(END)}, LSTRIP],
+            "added_tokens_decoder": {"265": described(END), "268": described("<a>", lstrip=True)},
+        }
+    },
+    "other flags of a role of a token of the tokenizer.json": {
+        "tokenizer_config.json": {"pad_token": {"__type": "AddedToken", **described(END, lstrip=True)}}
+    },
     "a role that merges make": {"tokenizer_config.json": {"pad_token": "the"}},
     "a role that is a byte": {"tokenizer_config.json": {"pad_token": "!"}},
     "a role that model.vocab has": {"tokenizer_config.json": {"bos_token": "<z>", "pad_token": "[PAD]"}},
@@ -206,11 +218,45 @@ def test_a_role_gets_the_next_id(document, tmp_path):
         ({"special_tokens_map.json": {"image_token": "<a>"}}, "_map.json: image_token is '<a>', which is no token elsewh"),
         (
             {"tokenizer_config.json": {"bos_token": "<a>"}, "special_tokens_map.json": {"eos_token": LSTRIP}},
-            "tokenizer_config.json or special_tokens_map.json names '<a>' twice, once with lstrip and once without",
+            "tokenizer_config.json or special_tokens_map.json names '<a>' with lstrip, unlike another place in the folder",
         ),
         (
             {"tokenizer_config.json": {"added_tokens_decoder": {}, "pad_token": LSTRIP, "extra_special_tokens": ["<a>"]}},
-            "tokenizer_config.json or special_tokens_map.json names '<a>' twice, once with lstrip and once without",
+            "tokenizer_config.json or special_tokens_map.json names '<a>' without lstrip, unlike another place in the f",
+        ),
+        # Of these, transformers 4 takes the flags of what is named.
+        *[
+            (files, f"special_tokens_map.json names '{text}' with(out)? {flag}, unlike another place")
+            for files, text, flag in [
+                ({"tokenizer_config.json": {"additional_special_tokens": [described("<c>")]}}, "<c>", "lstrip"),
+                ({"tokenizer_config.json": {"extra_special_tokens": {"boi": described(END, rstrip=True)}}}, END, "rstrip"),
+                ({"special_tokens_map.json": {"pad_token": LSTRIP}, "added_tokens.json": {"<a>": 268}}, "<a>", "lstrip"),
+                (
+                    {"tokenizer_config.json": {"added_tokens_decoder": {}, "pad_token": described(END, lstrip=True)}},
+                    END,
+                    "lstrip",
+                ),
+            ]
+        ],
+        # Of these, it gives other ids than transformers 5.
+        (
+            {"tokenizer_config.json": {"additional_special_tokens": ["<b>"], "extra_special_tokens": {"boi": "<a>"}}},
+            "has a list of special tokens, and '<a>' with a name of its own; versions of transformers differ",
+        ),
+        (
+            {"tokenizer_config.json": {"additional_special_tokens": ["<b>", "<a>"], "image_token": "<a>"}},
+            "has a list of special tokens, and '<a>' with a name of its own; versions of transformers differ",
+        ),
+        (
+            {"tokenizer_config.json": {"pad_token": "<a>", "image_token": LSTRIP}},
+            "special_tokens_map.json names '<a>' with lstrip, unlike another place in the folder",
+        ),
+        (
+            {
+                "tokenizer_config.json": {"additional_special_tokens": ["<b>"]},
+                "special_tokens_map.json": {"additional_special_tokens": ["<b>", END, "<a>"]},
+            },
+            "_map.json: '<a>' is in a list there, which the list in tokenizer_config.json lacks; versions",
         ),
         ({"tokenizer_config.json": {"add_prefix_space": True}}, "_config.json: add_prefix_space is True, and in tokenizer"),
         (

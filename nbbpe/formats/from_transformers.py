@@ -20,19 +20,40 @@ from .to_huggingface import TOKEN_FLAGS
 from .transformers_names import ADDED, CONFIG, JSON, LISTS, MAP, ROLES
 
 
+class Named(NamedTuple):
+    """A special token that a file names.
+
+    role      : its role, or a name of its own; None for one in a list
+    token     : with all its flags
+    has_flags : whether the file gives it with flags
+    """
+
+    role: str | None
+    token: dict[str, Any]
+    has_flags: bool
+
+
 class Beside(NamedTuple):
     """What the files beside a tokenizer say.
 
     config    : the tokenizer_config.json
     listed    : tokens by id, of its added_tokens_decoder, or if it has none, of an older added_tokens.json
-    named     : the special tokens in transformers' order, and whether each is named by a role
-    otherwise : tokens of other names, such as image_token, which only some versions know: the file, the name, the token
+    named     : the special tokens in the order of transformers 5
+    otherwise : those of other names, such as image_token, which only some versions know, with the file
+    dropped   : tokens in a list of the older special_tokens_map.json that the list in the config lacks
     """
 
     config: dict[str, Any]
     listed: dict[int, dict[str, Any]]
-    named: list[tuple[bool, dict[str, Any]]]
-    otherwise: list[tuple[str, str, str]]
+    named: list[Named]
+    otherwise: list[tuple[str, Named]]
+    dropped: list[str]
+
+    def in_turn(self) -> list[Named]:
+        """The special tokens as transformers 5 goes through them, also by the other names of those that are named."""
+        texts = {each.token["content"] for each in self.named}
+        others = [each for _, each in self.otherwise if each.token["content"] in texts]
+        return sorted([*self.named, *others], key=lambda each: each.role is None)
 
 
 def read_beside(folder: str, pad_token: object = None) -> Beside:
@@ -44,11 +65,13 @@ def read_beside(folder: str, pad_token: object = None) -> Beside:
     with naming(os.path.join(folder, CONFIG)):
         named = list(_named(config))
         if "added_tokens_decoder" in config:
-            return Beside(config, _by_id(config["added_tokens_decoder"]), named, _otherwise_named(CONFIG, config))
+            return Beside(config, _by_id(config["added_tokens_decoder"]), named, _otherwise_named(CONFIG, config), [])
     roles = read_object(folder, MAP)
+    lists = {name: config[name] for name in LISTS if config.get(name)}
     with naming(os.path.join(folder, MAP)):
-        named = list(_named(config | roles | {name: config[name] for name in LISTS if config.get(name)}))
-    special = {token["content"] for _, token in named}
+        named = list(_named(config | roles | lists))
+        in_map = [each.token["content"] for each in _named({name: roles.get(name) for name in LISTS})]
+    special = {each.token["content"] for each in named}
     listed = {}
     with naming(os.path.join(folder, ADDED)):
         for text, token_id in read_object(folder, ADDED).items():
@@ -56,7 +79,7 @@ def read_beside(folder: str, pad_token: object = None) -> Beside:
                 raise ValueError(f"the id of {shown(text)} must be an integer, and is {shown(token_id)}")
             listed[token_id] = _token({"content": text}, text in special)
     otherwise = [*_otherwise_named(CONFIG, config), *_otherwise_named(MAP, roles)]
-    return Beside(config, listed, named, otherwise)
+    return Beside(config, listed, named, otherwise, [text for text in in_map if text not in special] if lists else [])
 
 
 def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -67,7 +90,8 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
     Raises ValueError that names a file which is broken, or which versions of transformers take differently.
     """
     own, padding = document.get("added_tokens") or [], document.get("padding")
-    config, listed, named, otherwise = read_beside(folder, padding.get("pad_token") if isinstance(padding, dict) else None)
+    beside = read_beside(folder, padding.get("pad_token") if isinstance(padding, dict) else None)
+    config, listed, named, otherwise, _ = beside
     _check_prefix_space(folder, config, document.get("pre_tokenizer"))
     versions = config.get("fast_tokenizer_files")
     if isinstance(versions, list) and any(name != JSON for name in versions):
@@ -76,18 +100,22 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
             "transformers reads another. Give the path of the one that you mean"
         )
     known = {token["content"]: _token(token, False) for token in own}
+    by_id = {token["content"] for token in listed.values()}
     if "added_tokens_decoder" not in config:
         listed |= {token["id"]: known[token["content"]] for token in own}
-        _check_emptied(folder, config, [token["content"] for role, token in named if not role], known)
+        by_id = set(known)
+        _check_emptied(folder, config, [each.token["content"] for each in named if each.role is None], known)
     added = {token["content"]: token for _, token in sorted(listed.items())}
-    _check_rules(folder, [token for _, token in named if token["content"] not in known and token["content"] not in added])
-    for has_role, token in named:
+    _check_lists(folder, beside, known.keys() | added.keys())
+    _check_rules(folder, beside.in_turn(), known | added, by_id)
+    for role, token, _ in named:
         text = token["content"]
         if text in added:
-            added[text] = added[text] | {"special": has_role or added[text]["special"]}
+            added[text] = added[text] | {"special": role is not None or added[text]["special"]}
         elif text not in known:
             added[text] = token | {"special": True}
-    for name, key, text in otherwise:
+    for name, (key, token, _) in otherwise:
+        text = token["content"]
         if text in added:
             added[text] = added[text] | {"special": True}
         elif text not in known:
@@ -115,19 +143,48 @@ def _check_emptied(folder: str, config: Mapping[str, Any], others: list[str], kn
         )
 
 
-def _check_rules(folder: str, alone: list[dict[str, Any]]) -> None:
-    """Raise ValueError if a token that only roles name is named twice, with other flags.
+def _check_lists(folder: str, beside: Beside, known: Collection[str]) -> None:
+    """Raise ValueError if lists of special tokens give other tokens, or other ids, in other versions of transformers.
 
-    transformers 4 takes the flags that come first, and 5 those that come last.
+    transformers 4 adds those of a list before those that have names of their own, and 5 after them. And 4 adds those of the
+    older file to those of the config, and 5 does not.
+    """
+    new = [each for each in beside.in_turn() if each.token["content"] not in known]
+    older = sorted(new, key=lambda each: 1 if each.role is None else 2 * (each.role not in ROLES))
+    orders = [list(dict.fromkeys(each.token["content"] for each in order)) for order in (new, older)]
+    lacking = next((text for text in beside.dropped if text not in known), None)
+    if lacking is None and orders[0] == orders[1]:
+        return
+    if lacking is not None:
+        what = f"{os.path.join(folder, MAP)}: {shown(lacking)} is in a list there, which the list in {CONFIG} lacks"
+    else:
+        text = next(text for text, other in zip(*orders, strict=True) if text != other)
+        what = f"{folder}: {CONFIG} or {MAP} has a list of special tokens, and {shown(text)} with a name of its own"
+    raise ValueError(
+        f"{what}; versions of transformers differ in the ids that they give then. Give the path of tokenizer.json, or save "
+        "the tokenizer again"
+    )
+
+
+def _check_rules(folder: str, named: list[Named], known: Mapping[str, Any], by_id: Collection[str]) -> None:
+    """Raise ValueError if a token is named with other flags than it has elsewhere.
+
+    known : the tokens that are not only named; by_id: those of them of which transformers 4 takes no flags from a role
+
+    Of a token that is only named, transformers 4 takes the flags that come first, and 5 those that come last. Of the
+    others, 4 takes the flags of what is named, except by a role, and 5 does not.
     """
     first: dict[str, dict[str, Any]] = {}
-    for token in alone:
+    for role, token, has_flags in named:
         text = token["content"]
+        if text in known and (not has_flags or (role in ROLES and text in by_id)):
+            continue
         for flag in TOKEN_FLAGS:
-            if first.setdefault(text, token)[flag] != token[flag]:
+            if (known.get(text) or first.setdefault(text, token))[flag] != token[flag]:
+                having = "with" if token[flag] else "without"
                 raise ValueError(
-                    f"{folder}: {CONFIG} or {MAP} names {shown(text)} twice, once with {flag} and once without, and "
-                    "versions of transformers differ in which of them counts. Make the two alike, or give the path of "
+                    f"{folder}: {CONFIG} or {MAP} names {shown(text)} {having} {flag}, unlike another place in the folder, "
+                    "and versions of transformers differ in which of them counts. Make the two alike, or give the path of "
                     "tokenizer.json"
                 )
 
@@ -166,8 +223,8 @@ def _by_id(entries: object) -> dict[int, dict[str, Any]]:
     return {int(key): _token(entry, False) for key, entry in entries.items()}
 
 
-def _named(config: Mapping[str, Any]) -> Iterator[tuple[bool, dict[str, Any]]]:
-    """The special tokens that a config names, in transformers' order, and whether each is named by a role."""
+def _named(config: Mapping[str, Any]) -> Iterator[Named]:
+    """The special tokens that a config names, in the order of transformers 5."""
     roles = {role: config.get(role) for role in ROLES}
     others: list[object] = []
     for entry in (config.get(name) for name in LISTS):
@@ -175,23 +232,28 @@ def _named(config: Mapping[str, Any]) -> Iterator[tuple[bool, dict[str, Any]]]:
             roles |= entry
         elif isinstance(entry, list) and entry:
             others = entry
-    for has_role, value in [*((True, value) for value in roles.values()), *((False, value) for value in others)]:
+    for role, value in [*roles.items(), *((None, value) for value in others)]:
         if value is not None:
-            yield has_role, _token({"content": value} if isinstance(value, str) else value, True)
+            is_text = isinstance(value, str)
+            yield Named(role, _token({"content": value} if is_text else value, True), not is_text)
 
 
-def _otherwise_named(file: str, entries: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """The file, name and token of what has another name there than those of roles."""
+def _otherwise_named(file: str, entries: Mapping[str, Any]) -> list[tuple[str, Named]]:
+    """What has another name there than those of roles."""
     names = {key: value for key, value in entries.items() if key.endswith("_token") and key not in ROLES}
     others = entries.get("model_specific_special_tokens")  # which transformers replaces by the others, if there are any
-    found = _texts(names) or (_texts(others) if isinstance(others, dict) else {})
-    return [(file, key, text) for key, text in found.items()]
+    found = _tokens(names) or (_tokens(others) if isinstance(others, dict) else {})
+    return [(file, Named(key, token, False)) for key, token in found.items()]
 
 
-def _texts(tokens: Mapping[str, Any]) -> dict[str, str]:
-    """The content of what is a token among some entries."""
-    texts = {key: value.get("content") if isinstance(value, dict) else value for key, value in tokens.items()}
-    return {key: text for key, text in texts.items() if isinstance(text, str)}
+def _tokens(entries: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What is a token among some entries."""
+    as_objects = {key: {"content": value} if isinstance(value, str) else value for key, value in entries.items()}
+    return {
+        key: _token(value, True)
+        for key, value in as_objects.items()
+        if isinstance(value, dict) and isinstance(value.get("content"), str)
+    }
 
 
 def _token(entry: object, is_special: bool) -> dict[str, Any]:

@@ -30,8 +30,9 @@ def check_plain_gpt2(vocab_path: Path, special: Container[str]) -> None:
     beside = read_beside(folder)
     config = beside.config
     file, kind = _kind(folder, config)
-    tokens = [*beside.listed.values(), *(token for _, token in beside.named)]
-    texts = [*(token["content"] for token in tokens), *(text for *_, text in beside.otherwise)]
+    tokens = [*beside.listed.values(), *(each.token for each in beside.named)]
+    named_otherwise = [each.token["content"] for _, each in beside.otherwise]
+    texts = [*(token["content"] for token in tokens), *named_otherwise, *beside.dropped]
     others = [text for text in texts if text and text not in special]
     # Without a normalizer, the flag `normalized` changes nothing.
     rules = [(flag, token["content"]) for token in tokens for flag in RULES if token[flag]]
