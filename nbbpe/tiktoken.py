@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_encoding", "list_encoding_names"]
 
 _Allowed = Literal["all"] | AbstractSet[str]
-_Disallowed = Literal["all"] | Collection[str] | None
+_Disallowed = Literal["all", False] | Collection[str] | None
 _encodings: dict[str, Encoding] = {}
 _N_IDS = 1 << 32  # that tiktoken's type of ids can tell apart
 _THEIRS = ("core", "load", "model", "registry", "__version__")
@@ -117,8 +117,8 @@ class Encoding(Tokenizer):
         """The ids of a text. Raises ValueError if it contains a disallowed special token, by default any.
 
         allowed_special    : "all", or the special tokens that become their ids
-        disallowed_special : "all" for all except the allowed ones, or those that raise; () and None treat them as plain
-            text
+        disallowed_special : "all" for all except the allowed ones, or those that raise; (), None and False treat them as
+            plain text
         """
         return super().encode(_valid(text), **_choice(allowed_special, disallowed_special))
 
@@ -252,9 +252,9 @@ class Encoding(Tokenizer):
 
 
 def _choice(allowed: _Allowed, disallowed: _Disallowed) -> dict[str, Any]:
-    """The two arguments for a Tokenizer: if all are allowed, "all" disallows none."""
+    """The two arguments for a Tokenizer: if all are allowed, "all" disallows none, nor does anything that is false."""
     all_allowed = isinstance(allowed, str) and allowed == "all"
-    none = disallowed is None or (all_allowed and isinstance(disallowed, str) and disallowed == "all")
+    none = not disallowed or (all_allowed and isinstance(disallowed, str) and disallowed == "all")
     return {"allowed_special": allowed, "disallowed_special": () if none else disallowed}
 
 
