@@ -1219,6 +1219,42 @@ def test_a_deep_copy_has_tokens(folders):
     assert copy.copy(found).tokens(0) == expected
 
 
+@pytest.mark.parametrize("name", ["plain", "around"])
+def test_a_row_that_is_changed_tells_what_that_of_tokenizers_tells(folders, name):
+    results = [each(["the cat", "on é the mat"], ["a", ""]) for each in both(folders[name])]
+    copied = copy.deepcopy(results[0])
+    calls: list[Callable[[Any], Any]] = [
+        lambda rows: rows[0].ids,
+        lambda rows: rows[0].pad(12, direction="left", pad_id=5, pad_token="<x>"),
+        lambda rows: rows[0].truncate(9, stride=1),
+        lambda rows: [len(rows[0].overflowing), rows[0].overflowing[0].ids],
+        lambda rows: rows[1].set_sequence_id(1),
+        lambda rows: rows[1].truncate("x"),
+        lambda rows: rows[0].merge([rows[0], *rows[1].overflowing, rows[1]]).ids,
+        lambda rows: copy.copy(rows[0]).ids,
+        lambda rows: pickle.loads(pickle.dumps(rows[0])).ids,
+    ]
+    for call in calls:
+        found, expected = (outcome(call, result.encodings) for result in results)
+        assert found == expected
+        for row, theirs in zip(results[0].encodings, results[1].encodings, strict=True):
+            for column in (
+                "ids",
+                "type_ids",
+                "tokens",
+                "offsets",
+                "word_ids",
+                "sequence_ids",
+                "attention_mask",
+                "n_sequences",
+            ):
+                assert getattr(row, column) == getattr(theirs, column)
+            assert len(row) == len(theirs)
+            assert [row.token_to_chars(i) for i in range(9)] == [theirs.token_to_chars(i) for i in range(9)]
+            assert [row.char_to_token(i) for i in range(9)] == [theirs.char_to_token(i) for i in range(9)]
+    assert [row.ids for row in copied.encodings] == copied["input_ids"]
+
+
 def test_how_a_folder_is_found_is_not_saved(small, tmp_path):
     small.save(tmp_path / "own")
     (tmp_path / "own" / "tokenizer.json").unlink()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
-from functools import partial
-from typing import Any, NoReturn, TypeGuard
+from collections.abc import Callable, Iterable
+from functools import partial, wraps
+from typing import Any, NamedTuple, NoReturn, TypeGuard
 
 from tokenizers import Encoding
 from transformers import BatchEncoding
@@ -27,22 +27,44 @@ def _column(name: str, attribute: str) -> property:
     return property(column)
 
 
+def _changing(name: str) -> Callable[..., None]:
+    """A method that changes a row, as that of an Encoding of tokenizers does."""
+
+    @wraps(getattr(Encoding, name))
+    def change(self: RowEncoding, *arguments: Any, **options: Any) -> None:
+        row = copy.copy(self.of_tokenizers())  # which copies of this row share
+        getattr(row, name)(*arguments, **options)
+        self.__dict__ = {"_encoded": _Untold(), "_number": 0, "_theirs": _Changed([row]), "_is_split": self._is_split}
+
+    return change
+
+
 class RowEncoding:
     """A row of a result, as the Encoding of tokenizers, made of what nbbpe encoded.
 
     What is not known of it (offsets in texts that were changed, some words, what overflows) is asked of tokenizers, by
-    `theirs`, which gives all rows of its result.
+    `theirs`, which gives all rows of its result. So is everything once a row is changed.
     """
 
     def __init__(self, encoded: Encoded, number: int, theirs: _Theirs) -> None:
-        self._encoded = encoded
+        self._encoded: Encoded | _Untold = encoded
         self._number = number
-        self._theirs = theirs
+        self._theirs: _Theirs | _Changed = theirs
         self._is_split = encoded.batch.n_words is not None
 
     def of_tokenizers(self) -> Any:
         """The same row by tokenizers."""
         return self._theirs.rows[self._number]
+
+    pad = _changing("pad")
+    truncate = _changing("truncate")
+    set_sequence_id = _changing("set_sequence_id")
+
+    @staticmethod
+    def merge(encodings: Iterable[RowEncoding | Encoding], growing_offsets: bool = True) -> Encoding:
+        """One Encoding of all, as that of tokenizers, whose own method takes no rows."""
+        rows = [each.of_tokenizers() if isinstance(each, RowEncoding) else each for each in encodings]
+        return Encoding.merge(rows, growing_offsets)
 
     ids = _column("input_ids", "ids")
     type_ids = _column("token_type_ids", "type_ids")
@@ -165,7 +187,12 @@ class RowEncoding:
         return len(self.ids)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RowEncoding:
-        return self  # nobody changes it
+        return copy.copy(self)
+
+    def __copy__(self) -> RowEncoding:
+        copied = object.__new__(RowEncoding)  # not by `__reduce__`, which asks tokenizers
+        copied.__dict__.update(self.__dict__)
+        return copied
 
     def __reduce__(self) -> Any:
         return copy.copy, (self.of_tokenizers(),)
@@ -193,6 +220,29 @@ class _Theirs:
     @lazy
     def rows(self) -> Any:
         return self._with_tokenizers().encodings
+
+
+class _Changed(NamedTuple):
+    """A row that was changed, in place of `_Theirs`."""
+
+    rows: list[Any]
+
+
+class _Untold:
+    """What nbbpe knows of a row that was changed: nothing."""
+
+    @property
+    def applied(self) -> _Untold:
+        return self
+
+    def spelled(self, ids: list[int]) -> None:
+        return None
+
+    def of_row(self, name: str, number: int) -> None:
+        return None
+
+    def ranges_of_row(self, number: int) -> None:
+        return None
 
 
 def rows_told(encoded: Encoded, with_tokenizers: Callable[[], Any]) -> list[RowEncoding]:
