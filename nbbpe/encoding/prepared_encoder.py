@@ -97,7 +97,11 @@ class PreparedEncoder(RewritingEncoder):
             chosen = self._always.union(() if specials is None else specials.tokens[:, 1].tolist())
             of_choice = {token: token_id for token, token_id in self._special.items() if token_id in chosen}
             if specials is not None and self._shares_ids:  # of two tokens with one id, only one may be chosen
-                of_choice = {token: i for token, i in of_choice.items() if first_special(token, specials) == token.encode()}
+                of_choice = {
+                    token: token_id
+                    for token, token_id in of_choice.items()
+                    if token_id in self._always or first_special(token, specials) == token.encode()
+                }
             first = {token: token_id for token, token_id in of_choice.items() if token not in self._later}
             later: dict[str, int] = {}
             for token, token_id in of_choice.items():
