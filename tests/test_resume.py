@@ -24,6 +24,7 @@ from nbbpe import cli
 from nbbpe.idfiles import division, joined_parts, kept_parts, manifest, writer
 from nbbpe.sources import sampled_digest
 from nbbpe.system.worker_processes import WorkerError
+from nbbpe.system.wrong_argument import WrongArgument
 
 SPECIAL = texts.SPECIAL
 TEXT = "".join(f"The cat number {i} sat on the mat, didn't it?{SPECIAL if i % 5 == 0 else ' '}" for i in range(400))
@@ -180,10 +181,14 @@ def test_the_command_says_what_it_has_kept_where_room_is_lacking(small, sources,
     assert capfd.readouterr().err.splitlines()[-1] == f"nbbpe: error: {said}; {kept}"
 
 
-def test_malformed_records_of_finished_parts_are_told_of(small, sources, tmp_path, stopped):
-    stopped(4, small, sources["jsonl"], tmp_path / "out")
-    with pytest.warns(UserWarning, match=r"2 malformed records were skipped: '.*jsonl', line 21: .*', line 501: "):
-        encode(small, sources["jsonl"], tmp_path / "out")
+def test_malformed_records_of_finished_parts_are_told_of(small, sources, tmp_path, stopped, encoded_parts):
+    array = tmp_path / "in" / "array.json"
+    array.write_text('[{"text": "the cat"}, {}]')
+    stopped(4, small, [array, sources["jsonl"]], tmp_path / "out")
+    begun = encoded_parts[:]
+    with pytest.warns(UserWarning, match=r"3 malformed .*json', record 1 .*jsonl', line 21: .*', line 501: "):
+        encode(small, [array, sources["jsonl"]], tmp_path / "out")
+    assert not {*begun} & {*encoded_parts[len(begun) :]}  # a part that has such a record is kept, too
 
 
 def test_without_a_fault_the_files_are_those_of_a_run_without_it(small, sources, tmp_path):
@@ -255,6 +260,7 @@ def test_a_source_that_has_changed_is_refused_and_says_how(small, sources, tmp_p
     refused("there are 2 source files, and were 1", small, [source, source], out)
     shutil.copy2(source, tmp_path / "other.txt")
     refused("'.* stands where '", small, tmp_path / "other.txt", out)
+    refused("'.* stands where '", small, sources["jsonl"], out)  # not that this one has changed
     encode(small, source, out)
     assert sorted(os.listdir(out)) == ["ids.bin", "ids.bin.json"]
 
@@ -291,6 +297,8 @@ def test_another_tokenizer_option_or_version_is_refused(small, sources, tmp_path
     stopped(4, small, source, out)
     refused("the tokenizer is another one", nbbpe.train(iter(["the cat"]), 260, [SPECIAL]), source, out)
     refused(f"separator is '{SPECIAL}', and was not given".replace("|", r"\|"), small, source, out, separator=SPECIAL)
+    with pytest.raises(WrongArgument):  # for which the command exits with 2
+        encode(small, source, out, separator=SPECIAL)
     refused("on_error is 'raise', and was 'skip'", small, source, out, on_error="raise")
     refused("allowed_special is none, and was not given", small, source, out, allowed_special=())
     path = out / "ids.bin.resume" / manifest.NAME
@@ -301,7 +309,7 @@ def test_another_tokenizer_option_or_version_is_refused(small, sources, tmp_path
     refused("unicode is '.*', and was '1.0'", small, source, out)
 
 
-def test_a_job_of_which_nothing_is_finished_gives_way(small, sources, tmp_path, monkeypatch):
+def test_a_job_of_which_nothing_is_finished_gives_way(small, sources, tmp_path, monkeypatch, stopped):
     out = tmp_path / "out"
     with monkeypatch.context() as patched:
         patched.setattr(kept_parts.KeptFolder, "done", lambda self: None)  # as after a kill
@@ -309,6 +317,8 @@ def test_a_job_of_which_nothing_is_finished_gives_way(small, sources, tmp_path, 
         with pytest.raises(Stop):
             encode(small, sources["txt"], out)
     assert manifest.NAME in os.listdir(out / "ids.bin.resume")
+    (out / "ids.bin.resume" / f"{manifest.NAME}.new").write_text("torn")  # as after a kill, too
+    stopped(1, small, sources["jsonl"], out)
     encode(small, sources["jsonl"], out)
     encode(small, sources["jsonl"], tmp_path / "one", resume=False)
     assert contents(out) == contents(tmp_path / "one")
@@ -481,6 +491,7 @@ def test_torn_and_strange_lines_of_the_manifest_cost_their_part(small, sources, 
     for number, change in enumerate(
         [
             lambda lines: [*lines[:-1], lines[-1][:-3]],
+            lambda lines: [*lines[:-1], lines[-1][:-1]],
             lambda lines: [*lines[:-1], lines[-1][:20] + "\n"],
             lambda lines: [*lines[:3], "\0" * 50 + "\n", *lines[4:]],
             lambda lines: [*lines[:3], "[" * 100_000 + "\n", *lines[4:]],
@@ -493,7 +504,9 @@ def test_torn_and_strange_lines_of_the_manifest_cost_their_part(small, sources, 
                 ]
                 for place in ('["a", "x"]', '["a", -1]', '["a", 1, 2]', '["a", 1, null, "x"]', '["a", 1, "a", 0, 0, ".7z"]')
             ),
-            lambda lines: [*lines, "[1]\n", "[900, 1, 1, [0, 0], 0, [0, 0], [0, []]]\n", "{}\n", "\n"],
+            lambda lines: [*lines[:3], lines[3].replace("[0, []]", '[1, [["Page", ["a", 1], "?"]]]'), *lines[4:]],
+            lambda lines: [*lines[:3], json.dumps([2, None, *json.loads(lines[3])[2:]]) + "\n", *lines[4:]],
+            lambda lines: [*lines, "1\n", "[1]\n", "[900, 1, 1, [0, 0], 0, [0, 0], [0, []]]\n", "{}\n", "\n"],
         ]
     ):
         out = tmp_path / f"out {number}"
@@ -502,7 +515,7 @@ def test_torn_and_strange_lines_of_the_manifest_cost_their_part(small, sources, 
         path.write_text("".join(change(path.read_text().splitlines(keepends=True))))
         encoded_parts.clear()
         encode(small, sources["txt"], out)
-        assert len(encoded_parts) - (n_parts - 8) == (number < 10), number
+        assert len(encoded_parts) - (n_parts - 8) == (number < 13), number
         assert contents(out) == contents(tmp_path / "one")
 
 
@@ -526,11 +539,19 @@ def test_a_manifest_that_cannot_be_read_is_refused_by_name(small, sources, tmp_p
     about = json.loads(whole.split(b"\n")[0])
     bad = [b"", b"\n", b"[]\n", b"{}\n", b"\xff\n", b"[" * 10**6 + b"\n"]
     bad += [json.dumps({**about, name: None}).encode() + b"\n" for name in about]
-    bad += [json.dumps({**about, "parts": [[0, 1]]}).encode(), json.dumps({**about, "sources": [{}]}).encode()]
+    bad += [json.dumps({**about, "part_bytes": 0}).encode() + b"\n"]
+    bad += [json.dumps({**about, "parts": [[0, 1]]}).encode(), json.dumps({**about, "parts": [[0, 1, "a"]]}).encode()]
+    [source] = about["sources"]
+    strange = [{}, {**source, "path": 1}, {**source, "bytes": "1"}, {**source, "digest": 1}]
+    strange.append({name: source[name] for name in ("path", "bytes", "digest")})
+    bad += [json.dumps({**about, "sources": [each]}).encode() for each in strange]
     for data in bad:
         path.write_bytes(data)
         with pytest.raises(ValueError, match=r"manifest\.jsonl.*delete '.*ids\.bin\.resume' to encode from the beginning"):
             encode(small, sources["txt"], tmp_path / "out")
+    path.write_bytes(b"{\xff\n")
+    with pytest.raises(ValueError, match=r"manifest\.jsonl: not valid UTF-8 \(byte 1\); delete '"):
+        encode(small, sources["txt"], tmp_path / "out")
     path.write_bytes(whole.replace(b'"on_error": "skip"', b'"on_error": {"a": 1}'))
     refused("on_error is 'skip', and was {'a': 1} when the run began", small, sources["txt"], tmp_path / "out")
     path.write_bytes(json.dumps({**about, "parts": [[0, 0, 5]]}).encode() + b"\n")

@@ -132,7 +132,7 @@ def read_manifest(path: str, job: EncodingJob) -> Manifest | None:
                 return None
             raise error(f"cannot resume: {differs}; undo that to go on with what is finished, or {way_out}")
     if rest and not rest.endswith(b"\n"):
-        os.truncate(path, len(data) - len(rest) + rest.rfind(b"\n") + 1)
+        os.truncate(path, data.rfind(b"\n") + 1)
     return Manifest(path, about["part_bytes"], [tuple(span) for span in about["parts"]], finished)
 
 
