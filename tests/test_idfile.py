@@ -82,6 +82,7 @@ def test_encode_file_says_whose_ids_they_are(encoded, small, source):
         "tokenizer": small.provenance,
     }
     assert encoded.stat().st_size >= 2 * found["n_ids"]
+    assert Path(f"{encoded}.json").read_bytes().endswith(b"\n}\n")
 
 
 def test_separators_may_be_some_of_the_special_tokens(small):
@@ -409,7 +410,7 @@ def test_a_file_that_is_not_ours_is_not_replaced_by_ends(small, records, source)
 
 def test_a_json_from_before_there_were_ends_is_read(encoded, small):
     older = about(encoded)
-    del older["document_ends"]
+    del older["document_ends"], older["separator_first"]
     Path(f"{encoded}.json").write_text(json.dumps(older), encoding="utf-8")
     assert len(nbbpe.TokenFile(encoded, small).document_starts) == len(PARTS)
     change(encoded, document_ends="5")
@@ -708,6 +709,9 @@ def test_what_is_no_file_of_ids_is_told(tmp_path):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=r"a\.npy is not a NumPy array file"):
             nbbpe.TokenFile(path)
+    with pytest.raises(NotADirectoryError, match=r"a\.npy/b\.bin'"):
+        nbbpe.TokenFile(path / "b.bin", dtype=np.uint16)
+    assert sidecar.find_sidecar(path / "b.bin") == (str(path / "b.bin"), None)
     for array in np.zeros((2, 2), dtype=np.uint16), np.zeros(3), np.zeros(3, dtype=bool), np.array(5), np.array([None]):
         np.save(path, array)
         with pytest.raises(ValueError, match=r"a\.npy must hold a 1-D array of integers, and holds one of"):
@@ -798,6 +802,7 @@ def test_ends_are_those_of_the_ids_that_are_open(records, small):
         ({"checksum": 5}, "checksum must be 16 hexadecimal digits, and is 5"),
         ({"checksum": "123"}, "checksum must be 16 hexadecimal digits, and is '123'"),
         ({"checksum": "0x12345678901234"}, "checksum must be 16 hexadecimal digits"),
+        ({"checksum": "0" * 17}, "checksum must be 16 hexadecimal digits"),
         ({"dtype": "float32"}, "dtype must be uint16 or uint32, and is 'float32'"),
         ({"dtype": ["uint16"]}, "dtype must be uint16 or uint32"),
         ({"n_ids": -1}, "n_ids must be an integer from 0 up, and is -1"),
@@ -809,7 +814,11 @@ def test_ends_are_those_of_the_ids_that_are_open(records, small):
         ({"separator_ids": 5}, "separator_ids must be a list of ids"),
         ({"separator_ids": ["a"]}, "separator_ids must be a list of ids"),
         ({"separator_first": 1}, "separator_first must be true or false, and is 1"),
+        ({"fingerprint": "a" * 65}, "fingerprint must be a string of up to 64 characters"),
+        ({"separator_ids": [-1]}, "separator_ids must be a list of ids"),
         ({"versions": None}, "versions must be an object"),
+        ({"versions": {"numpy": 2}}, "versions must be an object of short strings"),
+        ({"character_classes": 5}, "character_classes must be null or a string of up to 64 characters, and is 5"),
     ],
 )
 def test_a_json_with_a_wrong_entry_is_named(encoded, changes, message):

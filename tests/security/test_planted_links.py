@@ -184,6 +184,11 @@ def test_a_file_of_ids_and_those_beside_it_follow_no_planted_link(place, preciou
     assert precious.read_text() == "precious"
     assert not told or told.startswith(("PermissionError", "FileExistsError"))
     assert told or not planted.is_symlink()
+    planted.unlink(missing_ok=True)
+    link(planted, precious.with_name("nothing"), MALLORY)  # there is no file that is not ours
+    told = as_user(US, lambda: small.encode_file(iter(["the cat", "sat"]), shared / "ids.bin"))
+    assert f"symlink of the user {MALLORY}" in told
+    assert planted.is_symlink()
 
 
 WRITERS = {
