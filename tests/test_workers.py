@@ -23,6 +23,7 @@ from interrupts import interrupted
 
 import nbbpe
 from nbbpe.system import kernel_threads, worker_threads
+from nbbpe.system.arguments import argument, naming_options
 from nbbpe.system.kernel_threads import run_together
 from nbbpe.system.signals_later import signals_later
 from nbbpe.system.workers import ENDED, Stopped, WorkerError, check_workers, default_workers, run_jobs
@@ -39,6 +40,10 @@ class Adder:
             raise LookupError("a task failed")
         if task == "odd error":
             raise OddError("cannot", "be pickled")
+        if task == "error of another type":
+            raise UnlikeError("becomes text")
+        if task == "no memory":
+            raise MemoryError("for 5 bytes")
         if task == "die":
             os.kill(os.getpid(), signal.SIGKILL)
         if task == "exit":
@@ -64,6 +69,13 @@ class OddError(Exception):
     def __init__(self, one, two):
         super().__init__(one)
         self.lock = threading.Lock()
+
+
+class UnlikeError(Exception):
+    """An error whose pickle is none."""
+
+    def __reduce__(self):
+        return str, ("text",)
 
 
 class NoJob(Adder):
@@ -153,12 +165,12 @@ def few_processes(monkeypatch):
     """A function that lets so many more processes be forked."""
     fork = os.fork
 
-    def allow(n_processes: int) -> None:
+    def allow(n_processes: int, number: int = errno.EAGAIN) -> None:
         left = iter(range(n_processes))
 
         def fork_or_fail() -> int:
             if next(left, None) is None:
-                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+                raise OSError(number, os.strerror(number))
             return fork()
 
         monkeypatch.setattr(os, "fork", fork_or_fail)
@@ -167,14 +179,31 @@ def few_processes(monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux")
+@pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM])
 @pytest.mark.parametrize("n_processes", [0, 1, 2])
-def test_where_no_process_can_be_forked_fewer_do_the_work(few_processes, n_processes):
-    few_processes(n_processes)
+def test_where_no_process_can_be_forked_fewer_do_the_work(few_processes, n_processes, number):
+    few_processes(n_processes, number)
     with pytest.warns(UserWarning, match=rf"more than {n_processes} of 3 worker processes .*: use fewer workers"):
         results = list(run_jobs(Adder, range(10), 3))
     assert sorted(number for number, result in results if result is ENDED) == list(range(10))
     assert len([number for number, _ in results if number is None]) == max(n_processes, 1)
     assert multiprocessing.active_children() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux")
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.EMFILE, "could not start worker process 1 of 3 .*Too many open files.*: use fewer workers"),
+        (errno.ENFILE, "could not start worker process 1 of 3 .*Too many open files in system.*: use fewer workers"),
+        (errno.EPERM, "Operation not permitted$"),
+    ],
+)
+def test_another_reason_why_no_process_can_be_forked_is_an_error(few_processes, number, said):
+    few_processes(0, number)
+    with pytest.raises(OSError, match=said) as caught:
+        list(run_jobs(Adder, range(10), 3))
+    assert caught.value.errno == number
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux")
@@ -500,6 +529,48 @@ def test_an_error_of_either_side_ends_the_other(where):
         list(run_jobs(Gatherer, [where] * 20, 2, own=Gatherer()))
 
 
+def test_an_error_of_a_worker_ends_a_job_of_this_process_before_its_tasks_are_done():
+    own = Gatherer()
+    with pytest.raises(LookupError, match="a task failed"):
+        list(run_jobs(Gatherer, ["fail elsewhere"] * 3000, 2, own=own))
+    assert len(own.gathered) < 2999
+
+
+class Leaver(Gatherer):
+    """A job that leaves its process, if that is a worker."""
+
+    def run(self, task):
+        if multiprocessing.parent_process() is not None:
+            sys.exit("a task has left")
+        return super().run(task)
+
+
+def test_a_worker_that_leaves_beside_a_job_of_this_process_is_told():
+    with pytest.raises(SystemExit, match="a task has left"):
+        list(run_jobs(Leaver, list(range(20)), 2, own=Gatherer()))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux")
+def test_nobody_is_left_where_another_process_holds_a_workers_end_of_its_pipe(monkeypatch):
+    """As one does that was forked at the same time: the end of the worker ends no connection then."""
+    context = multiprocessing.get_context("fork")
+    pipe, held = context.Pipe, []
+
+    def held_pipe():
+        ours, theirs = pipe()
+        held.append(os.dup(theirs.fileno()))
+        return ours, theirs
+
+    monkeypatch.setattr(context, "Pipe", held_pipe)
+    before = threading.active_count()
+    results = run_jobs(Gatherer, list(range(1000)), 2, own=Gatherer())
+    next(results)
+    results.close()
+    assert threading.active_count() == before
+    for descriptor in held:
+        os.close(descriptor)
+
+
 def test_a_worker_that_dies_beside_a_job_of_this_process_is_an_error():
     with pytest.raises(WorkerError, match=r"exit code -9.*fewer workers"):
         list(run_jobs(Gatherer, ["die elsewhere"] * 20, 2, own=Gatherer()))
@@ -626,6 +697,13 @@ def test_each_of_several_signals_is_answered():
 def test_an_error_that_cannot_be_sent_is_told_in_words():
     with pytest.raises(WorkerError, match="OddError: cannot"):
         list(run_jobs(Adder, [1, "odd error"], 2))
+    with pytest.raises(WorkerError, match="UnlikeError: becomes text"):
+        list(run_jobs(Adder, [1, "error of another type"], 2))
+
+
+def test_a_worker_without_memory_is_told():
+    with pytest.raises(MemoryError, match=r"^a worker process ran out of memory \(for 5 bytes\); use fewer workers$"):
+        list(run_jobs(Adder, [1, "no memory"], 2))
 
 
 def test_a_worker_that_dies_is_an_error_that_says_how():
@@ -697,11 +775,15 @@ def test_a_worker_that_dies_while_it_sends_is_an_error_that_says_how(monkeypatch
 def test_closing_the_iterator_ends_the_workers_at_once():
     results = run_jobs(Adder, [1, "sleep", 2, "sleep"], 2)
     assert next(results)[1] == 1
-    assert len(multiprocessing.active_children()) == 2
+    pids = [process.pid for process in multiprocessing.active_children()]
+    assert len(pids) == 2
     start = time.monotonic()
     results.close()
     assert multiprocessing.active_children() == []
     assert time.monotonic() - start < 5
+    for pid in pids:  # nor is there one that has ended, and that nobody has waited for
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
 
 
 def test_an_error_ends_workers_that_are_still_at_work():
@@ -720,7 +802,7 @@ def test_an_error_of_whoever_takes_the_results_ends_the_workers():
 
 
 ORPHANS = """
-import os, sys
+import os, signal, sys
 sys.path.insert(0, sys.argv[1])
 from nbbpe.system.workers import run_jobs
 from test_workers import Adder
@@ -730,17 +812,25 @@ while len(pids) < 2:
     result = next(results)[1]
     if isinstance(result, int):
         pids.add(result)
-print(*pids, flush=True)
+other = os.fork()  # which has all files of this process open
+if not other:
+    os.closerange(0, 3)
+    signal.pause()
+print(other, *pids, flush=True)
 os._exit(0)  # without a word to the workers, as if it were killed
 """
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at processes as Linux shows them")
 def test_workers_end_when_their_parent_is_killed():
-    pids = [int(pid) for pid in processes.run(ORPHANS, os.path.dirname(__file__)).split()]
-    deadline = time.monotonic() + 10
-    while any(map(is_alive, pids)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(map(is_alive, pids))
+    other, *pids = [int(pid) for pid in processes.run(ORPHANS, os.path.dirname(__file__)).split()]
+    try:
+        deadline = time.monotonic() + 10
+        while any(map(is_alive, pids)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not any(map(is_alive, pids))
+    finally:
+        os.kill(other, signal.SIGKILL)
 
 
 def is_alive(pid: int) -> bool:
@@ -760,6 +850,35 @@ def test_workers_ignore_ctrl_c_which_their_parent_answers():
             yield signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
     assert results_of(run_jobs(Signals, [1, 2, 3], 2)) == [True] * 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux")
+def test_workers_end_on_sigterm_whatever_their_parent_does_on_it():
+    class Signals(Adder):
+        def run(self, task):
+            yield signal.getsignal(signal.SIGTERM), signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        assert results_of(run_jobs(Signals, [1, 2, 3], 2)) == [(signal.SIG_DFL, set())] * 3
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class Namer(Adder):
+    """A job that tells how messages call an argument."""
+
+    def run(self, task):
+        yield argument("field")
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_messages_of_workers_name_options_as_those_of_their_parent_do(monkeypatch, method):
+    context = multiprocessing.get_context(method)
+    monkeypatch.setattr(multiprocessing, "get_context", lambda other=None: context)
+    with naming_options({"field": "--field"}):
+        assert results_of(run_jobs(Namer, [1, 2], 2)) == ["--field"] * 2
+    assert results_of(run_jobs(Namer, [1, 2], 2)) == ["field"] * 2
 
 
 def test_the_number_of_workers_is_checked(processors):
