@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import sys
 
@@ -45,6 +46,79 @@ def test_words_are_guessed_within_a_factor_of_two(shared, name, sizes):
     assert 0 < found.seconds < 60
     assert found.n_memory > forecast._PROCESS_BYTES
     assert guessed(path, 32_000, 1000).n_memory == 1000 < found.n_memory
+
+
+@pytest.mark.usefixtures("every_run_is_long")
+@pytest.mark.parametrize(("most_workers", "for_workers", "n_workers"), [(1, 0, 1), (2, 0, 2), (2, 1 << 20, 1)])
+@pytest.mark.parametrize("n_distinct", [10, 20_000])
+def test_the_figures_follow_from_an_eighth_of_the_text(
+    tmp_path, sizes, monkeypatch, n_distinct, most_workers, for_workers, n_workers
+):
+    """Where all places have the same words, the text has no more; where no two share a word, eight times as many."""
+    sizes(for_workers=for_workers)
+    path = tmp_path / "a.txt"
+    letters = str.maketrans("0123456789", "abcdefghij")
+    path.write_text("".join(f" {i % n_distinct:06}" for i in range(20_000)).translate(letters))
+    for_counting, for_all = [], []
+    for n_tokens, found in (None, for_counting), (300, for_all):
+        times = iter([5.0, 10.0, 14.0])
+        monkeypatch.setattr(forecast.time, "process_time", lambda times=times: next(times))
+        monkeypatch.setattr(forecast, "warm_up", lambda rules, times=times: next(times))  # before the clock is read
+        rules = WordRules(NAMED["gpt2"])
+        found.append(forecast.forecast(find_inputs(path, None, "raise"), rules, most_workers, n_tokens, None))
+    [counting], [both] = for_counting, for_all
+    assert counting.n_words == both.n_words == pytest.approx(n_distinct, rel=0.01)
+    assert counting.seconds == pytest.approx(4 * 8 / n_workers, rel=0.05)
+    own = n_workers * forecast._PROCESS_BYTES
+    assert counting.n_memory == own + (n_workers + 1) * forecast._ENTRY_BYTES * counting.n_words
+    n_bytes = 7 * both.n_words
+    assert both.seconds - counting.seconds == pytest.approx(forecast._MERGE_SECONDS * n_bytes, rel=0.01)
+    for_merges = own + forecast.n_bytes_needed(both.n_words, n_bytes, 300)
+    assert both.n_memory == pytest.approx(max(counting.n_memory, for_merges), rel=0.001)
+    assert for_merges > counting.n_memory
+
+
+@pytest.mark.usefixtures("every_run_is_long")
+def test_the_sample_is_from_all_over_the_text(tmp_path):
+    distinct = "".join(f" {i:06}" for i in range(3000)).translate(str.maketrans("0123456789", "abcdefghij"))
+    (tmp_path / "a.txt").write_text("the cat" * 3000 + distinct)
+    assert 1500 < guessed(tmp_path / "a.txt").n_words < 6000
+
+
+@pytest.mark.usefixtures("every_run_is_long")
+def test_remote_files_are_read_for_no_forecast():
+    fsspec = pytest.importorskip("fsspec")
+    names = [f"memory://forecast{i}.txt" for i in range(3)]
+    for name in names:
+        fsspec.filesystem("memory").pipe(name, b"the cat sat on the mat, " * 1000)
+    assert guessed(names) is None
+
+
+@pytest.mark.usefixtures("every_run_is_long")
+def test_what_has_no_forecast(tmp_path):
+    (tmp_path / "one.json").write_text('[{"text": "the cat"}]')  # one part, which says nothing of how words grow
+    assert guessed(tmp_path / "one.json") is None
+    (tmp_path / "a.txt").write_text("<|endoftext|>" * 1000)
+    no_words = WordRules(NAMED["gpt2"], [b"<|endoftext|>"])
+    assert forecast.forecast(find_inputs(tmp_path / "a.txt", None, "raise"), no_words, 2, 300, None) is None
+    (tmp_path / "a.txt").write_text("the cat sat on the mat, " * 1000)
+    assert guessed(tmp_path / "a.txt") is not None
+    os.mkfifo(tmp_path / "pipe")  # whoever opened it would wait, and what it read would be lost
+    assert guessed([tmp_path / "a.txt", tmp_path / "pipe"]) is None
+
+
+@pytest.mark.usefixtures("every_run_is_long")
+def test_a_malformed_record_in_the_sample_is_left_to_the_run(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "the cat"}\n{}\n' * 1000)
+    inputs = find_inputs(tmp_path / "a.jsonl", None, "skip")  # or the first record of them would be an error here
+    assert forecast.forecast(inputs, WordRules(NAMED["gpt2"]), 2, None, None).n_words > 0
+
+
+def test_two_runs_one_after_the_other_take_the_time_of_both_and_the_memory_of_the_larger():
+    one, two = forecast.Forecast(2 * 10**9, 12_345, 60.0, 10**9), forecast.Forecast(2 * 10**9, 9, 90.0, 3 * 10**9)
+    expected = "2.0 GB of text will take about 2 min and 3.0 GB of memory, and have about 12,000 distinct words"
+    assert expected in str(one.followed_by(two))
+    assert str(two.followed_by(one)) == str(one.followed_by(two)).replace("12,000", "9")
 
 
 @pytest.mark.usefixtures("every_run_is_long")
@@ -132,6 +206,12 @@ def test_no_more_than_a_sample_is_split_by_regex(tmp_path, sizes, monkeypatch):
 def test_a_short_run_has_no_forecast(tmp_path):
     (tmp_path / "a.txt").write_text("the cat")
     assert guessed(tmp_path / "a.txt") is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="which does not tell it")
+def test_the_memory_that_was_taken_is_that_of_this_process():
+    took = re.match(r"it took 3 s, with at most ([\d.]+) GB in this process, and has 5 distinct", forecast.outcome(3.1, 5))
+    assert 0 < float(took[1]) < 100
 
 
 def test_times_are_said_as_a_person_would():

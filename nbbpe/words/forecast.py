@@ -67,7 +67,7 @@ def forecast(
     if n_bytes < MIN_BYTES or None in sizes or any(each.path() is None for each in inputs):
         return None
     cut_rules = CutRules(rules.pattern, rules.special_tokens)
-    parts = [part for each in inputs for part in each.cut(max(n_bytes // (8 * _N_PLACES), 1), cut_rules)]
+    parts = [part for each in inputs for part in each.cut(n_bytes // (8 * _N_PLACES), cut_rules)]
     places = [parts[i * len(parts) // _N_PLACES] for i in range(min(_N_PLACES, len(parts)))]
     if len(places) < 2:
         return None
@@ -87,16 +87,16 @@ def forecast(
                         break
             n_sampled += n_read
         halves.append(counter.finish())
-    rate = (time.process_time() - began) / max(n_sampled, 1)
+    seconds = time.process_time() - began
     both = add_up(halves)
     of_half = sum(len(half.counts) for half in halves) / 2
     if not of_half:
         return None
-    exponent = min(max(math.log2(len(both.counts) / of_half), 0.0), 1.0)
-    n_words = int(len(both.counts) * (n_bytes / n_sampled) ** exponent)
+    times = n_bytes / n_sampled
+    n_words = int(len(both.counts) * times ** math.log2(len(both.counts) / of_half))
     word_bytes = int(both.starts[-1]) / len(both.counts)
     n_workers = workers_that_pay(inputs, n_workers)
-    seconds = rate * n_bytes / n_workers
+    seconds *= times / n_workers
     own = _PROCESS_BYTES * n_workers
     memory = own + n_words * _ENTRY_BYTES * (n_workers + 1)
     if n_tokens is not None:
