@@ -377,7 +377,7 @@ def test_an_output_that_is_a_folder_is_told_and_kept(small, source, out):
     assert left_in(out / "ids.bin") == []
 
 
-@pytest.mark.filterwarnings("ignore:.* is not a text file by its name")
+@pytest.mark.filterwarnings("ignore:.* is not a text file by its name", "ignore:.* contains NUL bytes")
 def test_the_input_cannot_be_the_output_by_any_name(small, tmp_path):
     path = tmp_path / "text.bin"
     path.write_bytes(DATA)
@@ -387,6 +387,9 @@ def test_the_input_cannot_be_the_output_by_any_name(small, tmp_path):
         with pytest.raises(ValueError, match="both input and output"):
             small.encode_file(path, tmp_path / name)
     assert path.read_bytes() == DATA
+    small.encode_file(documents=["the", "cat"], output_path=tmp_path / "ids.bin")
+    with pytest.raises(ValueError, match="both input and output"):
+        small.encode_file(tmp_path / "ids.bin.ends", tmp_path / "ids.bin")
 
 
 def test_bad_workers_are_told(assert_refused):

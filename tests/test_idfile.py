@@ -323,6 +323,14 @@ def test_a_text_in_which_no_special_token_was_allowed_has_no_documents(small, so
         nbbpe.TokenFile(tmp_path / "a.bin", small).documents()
 
 
+def test_documents_of_plain_text_and_records_may_end_with_special_tokens(small, tmp_path):
+    (tmp_path / "a.txt").write_text("the cat")
+    (tmp_path / "b.jsonl").write_text('{"text": "sat"}\n')
+    for names, separator_ids in (["a.txt", "b.jsonl"], [399]), (["b.jsonl", "b.jsonl"], []):
+        small.encode_file([tmp_path / name for name in names], tmp_path / "ids.bin")
+        assert about(tmp_path / "ids.bin")["separator_ids"] == separator_ids
+
+
 def test_given_separators_come_before_those_of_the_json(encoded):
     with pytest.raises(TypeError, match=r"separator_ids must be a list of ids, such as \[50256\], not 399"):
         nbbpe.TokenFile(encoded, separator_ids=399)

@@ -304,9 +304,12 @@ def test_another_tokenizer_option_or_version_is_refused(small, sources, tmp_path
     path = out / "ids.bin.resume" / manifest.NAME
     job, *finished = path.read_text().splitlines(keepends=True)
     about = json.loads(job)
-    about["made_by"]["unicode"] = "1.0"
-    path.write_text(json.dumps(about) + "\n" + "".join(finished))
-    refused("unicode is '.*', and was '1.0'", small, source, out)
+    for name in "nbbpe", "character_classes", "unicode":
+        older = {**about, "made_by": {**about["made_by"], name: "1.0"}}
+        path.write_text(json.dumps(older) + "\n" + "".join(finished))
+        refused(f"{name} is '.+', and was '1.0'", small, source, out)
+    stopped(4, small, sources["jsonl"], tmp_path / "of records")
+    refused("field is 'body', and was not given", small, sources["jsonl"], tmp_path / "of records", field="body")
 
 
 def test_a_job_of_which_nothing_is_finished_gives_way(small, sources, tmp_path, monkeypatch, stopped):
