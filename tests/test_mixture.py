@@ -24,6 +24,7 @@ from nbbpe.sources import Tally, find_inputs
 from nbbpe.sources.sampling import _LONGEST_LINE, Sample, SampledInput
 from nbbpe.text.chunks import CutRules
 from nbbpe.text.windows import NO_ID
+from nbbpe.words.mixture import count_mixture
 
 SPECIAL = "<|endoftext|>"
 
@@ -261,10 +262,13 @@ def test_a_limit_takes_about_so_many_bytes_of_each_source(tmp_path):
         tok.save(tmp_path / "tok")
         limits = nbbpe.load(tmp_path / "tok").provenance["training"]["mixture"]["max_bytes"]
         assert limits == ({"a": 50_000} if isinstance(max_bytes, dict) else dict.fromkeys(sources, 50_000))
+    (tmp_path / "empty.txt").touch()
+    tok = nbbpe.train(nbbpe.Mixture({**sources, "empty": tmp_path / "empty.txt"}, max_bytes=50_000), 300)
+    assert tok.provenance["training"]["mixture"]["sources"]["empty"]["bytes"] == 0
     assert "max_bytes" not in nbbpe.train(nbbpe.Mixture(sources), 300).provenance["training"]["mixture"]
 
 
-def test_a_limit_needs_the_size_of_a_remote_file():
+def test_a_limit_needs_the_size_of_a_remote_file(tmp_path):
     fsspec = pytest.importorskip("fsspec")
     memory = pytest.importorskip("fsspec.implementations.memory")
 
@@ -279,8 +283,10 @@ def test_a_limit_needs_the_size_of_a_remote_file():
     fsspec.register_implementation("sizeless", Sizeless, clobber=True)
     with fsspec.open("sizeless://a.txt", "w") as file:
         file.write("".join(f"the cat {i % 9}\n" for i in range(800)))
-    with pytest.raises(ValueError, match=r"size of 'a' is not known \(a pipe\?\): max_bytes cannot be applied"):
-        nbbpe.train(nbbpe.Mixture({"a": "sizeless://a.txt"}, max_bytes=10), 300)
+    (tmp_path / "a.txt").write_text("the cat")
+    for source in "sizeless://a.txt", [str(tmp_path / "a.txt"), "sizeless://a.txt"]:
+        with pytest.raises(ValueError, match=r"size of 'a' is not known \(a pipe\?\): max_bytes cannot be applied"):
+            nbbpe.train(nbbpe.Mixture({"a": source}, max_bytes=10), 300)
     tok = nbbpe.train(nbbpe.Mixture({"a": "sizeless://a.txt"}, held_out=0.5), 258)
     assert 0 < tok.provenance["training"]["mixture"]["sources"]["a"]["bytes"] < 8000
 
@@ -304,6 +310,8 @@ def test_a_field_is_that_of_the_sources_which_have_records(tmp_path):
     assert nbbpe.train(nbbpe.Mixture(sources, parity=parity), 258, field="body").merges == both.merges
     with pytest.raises(ValueError, match=r"field='body' names a field of records, and .*b\.txt' is plain text"):
         nbbpe.train(nbbpe.Mixture({"b": sources["b"]}), 258, field="body")
+    parity = nbbpe.Parity(parallel={"b": sources["a"]})  # whose field it is
+    assert len(nbbpe.train(nbbpe.Mixture({"b": sources["b"]}, parity=parity), 258, field="body")) == 258
 
 
 def test_documents_are_held_out_whole_where_text_is_normalized(tmp_path):
@@ -358,6 +366,7 @@ def test_the_number_of_workers_changes_nothing(tmp_path, sizes):
     ("arguments", "error", "message"),
     [
         ({"sources": ["a.txt"]}, TypeError, "sources must be a dict of sources by name"),
+        ({"sources": {1: "a.txt"}}, TypeError, "sources must be a dict of sources by name"),
         ({"sources": {}}, ValueError, "sources is empty"),
         ({"weights": {"b": 1}}, ValueError, "weights names 'b', which is not a source: those are a"),
         ({"weights": {"a": "3/2"}}, TypeError, r"weights\['a'\] must be a number, not '3/2'"),
@@ -369,6 +378,7 @@ def test_the_number_of_workers_changes_nothing(tmp_path, sizes):
         ({"shares": {"a": float("nan")}}, ValueError, r"shares\['a'\] must be positive, not nan"),
         ({"shares": {"a": float("inf")}}, ValueError, r"shares\['a'\] must be positive, not inf"),
         ({"shares": {"a": 1}, "weights": {"a": 1}}, TypeError, "give weights or shares, not both"),
+        ({"shares": {"a": 1}, "weights": {}}, TypeError, "give weights or shares, not both"),
         ({"max_bytes": 0}, ValueError, "max_bytes must be at least 1, not 0"),
         (
             {"max_bytes": {"a": "1 acre"}},
@@ -437,6 +447,32 @@ def test_weights_that_are_too_large_are_refused():
         mixture = nbbpe.Mixture({"a": iter(["the" * 999]), "b": iter(["hat"])}, shares={"a": huge, "b": 1}, parity=parity)
         with pytest.raises(OverflowError, match="shares that differ less"):
             nbbpe.train(mixture, 300)
+
+
+def test_words_of_all_sources_leave_memory_when_there_is_no_room_for_them_together():
+    class Words:
+        """As many words as one source may have, and no more."""
+
+        in_memory = True
+
+        def n_bytes(self):
+            return 10 * self.in_memory
+
+        def n_text(self):
+            return 1
+
+        total = n_text
+
+        def move_to_run(self):
+            self.in_memory = False
+
+    class Limit:
+        def is_reached(self, n_bytes):
+            return n_bytes > 25
+
+    found = {name: [] for name in "abcd"}
+    trained = count_mixture(nbbpe.Mixture(found), found, Limit(), lambda inputs: Words(), lambda inputs: None).trained
+    assert [words.in_memory for words in trained.values()] == [False, False, False, True]
 
 
 def test_a_source_that_is_missing_is_named_by_its_path():
