@@ -18,6 +18,7 @@ import texts
 import nbbpe
 from nbbpe.counting.count_tables import count_rows
 from nbbpe.patterns.pattern import NAMED
+from nbbpe.system.wrong_argument import WrongArgument
 from nbbpe.words.weights import check_weights, whole_factors
 
 pa = pytest.importorskip("pyarrow")
@@ -363,7 +364,7 @@ def test_weights_are_integers_over_the_least_common_denominator():
 @pytest.mark.parametrize(
     ("weights", "error", "message"),
     [
-        ([1, 2, 3], ValueError, "weights must have one number for each item of counts: 2, not 3"),
+        ([1, 2, 3], WrongArgument, "weights must have one number for each item of counts: 2, not 3"),
         (3, TypeError, "weights must be a list"),
         ("12", TypeError, "weights must be a list"),
         ([1, 0], ValueError, r"weights\[1\] must be a positive number, not 0"),
@@ -462,8 +463,12 @@ def test_wrong_tables_are_errors(tmp_path, counts):
 
 def test_words_of_an_empty_file_are_not_said_to_be_trained_on(tmp_path):
     (tmp_path / "a.txt").touch()
-    with pytest.raises(ValueError, match=r"^there is no text: the source \(.*a\.txt'\) is empty"):
+    with pytest.raises(ValueError, match=r"^there is no text: the source \(.*a\.txt'\) is empty, .* special tokens$"):
         nbbpe.count_words(tmp_path / "a.txt")
+    (tmp_path / "a.jsonl").write_text("{}\n")
+    said = r"^there is no text: the source \(.*a\.jsonl'\) is empty, .* and malformed records, which were skipped$"
+    with pytest.warns(UserWarning, match="1 malformed record was skipped"), pytest.raises(ValueError, match=said):
+        nbbpe.count_words(tmp_path / "a.jsonl", on_error="skip")
 
 
 @pytest.mark.parametrize("ending", ["arrow", "parquet"])
@@ -478,6 +483,12 @@ def test_arguments_about_text_are_refused_beside_counts(counts, name):
     value = {"on_error": "skip", "executor": ThreadPoolExecutor(1)}.get(name, "auto")
     with pytest.raises(TypeError, match=name):
         nbbpe.train(**{"counts": counts, "vocab_size": 300, name: value})
+
+
+@pytest.mark.parametrize("given", [{"documents": []}, {"field": ""}])
+def test_arguments_about_text_are_refused_even_if_they_are_empty(counts, given):
+    with pytest.raises(TypeError, match=f"give {next(iter(given))} or counts, not both"):
+        nbbpe.train(counts=counts, vocab_size=300, **given)
 
 
 def test_the_name_of_the_output_says_what_it_is(tmp_path):
@@ -513,6 +524,7 @@ def test_without_pyarrow_it_says_what_to_install(monkeypatch, tmp_path):
 # With other parts of training
 
 
+@pytest.mark.filterwarnings("error:the tokenizer changes text")
 def test_training_goes_on_from_a_tokenizer_by_counts_as_in_one_go(counts):
     whole = nbbpe.train(counts=counts, vocab_size=330)
     first = nbbpe.train(counts=counts, vocab_size=290)
@@ -543,8 +555,10 @@ def test_superwords_need_text_and_take_a_limit(counts):
 
 def test_a_mixture_has_weights_of_its_own_and_takes_the_rest():
     mixture = nbbpe.Mixture({"a": iter(["the cat " * 3]), "b": iter(["hat once"])}, weights={"b": 5})
-    with pytest.raises(TypeError, match="Mixture"):
+    with pytest.raises(TypeError, match="a Mixture has weights of its own: leave weights out"):
         nbbpe.train(mixture, 270, weights=[1, 2])
+    with pytest.raises(TypeError, match="a Mixture is counted by own workers: leave executor out"):
+        nbbpe.train(mixture, 270, executor=ThreadPoolExecutor(1))
     rare = nbbpe.train(mixture, 270, min_word_count=4, memory_limit="1GB")
     assert rare.provenance["training"]["left_out"]["n_words"] == 4
     assert "mixture" in rare.provenance["training"]

@@ -7,6 +7,7 @@ import json
 import re
 import warnings
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import naive
@@ -535,6 +536,14 @@ def test_counts_of_text_that_would_be_changed_are_warned_of(tmp_path, options):
     counts = nbbpe.count_words(documents=["the the"])
     with pytest.warns(UserWarning, match="changes text before it splits it .* counts are used as they are"):
         assert tok.extend(counts=counts, vocab_size=257).merges == [(b"t", b"h")]
+
+
+@pytest.mark.parametrize("arguments", [{"weights": [2]}, {"executor": ThreadPoolExecutor(1)}])
+def test_text_that_is_changed_takes_no_weights_and_no_executor(tmp_path, arguments):
+    tok = tokenizer_json(tmp_path, normalizer={"type": "NFC"})
+    (tmp_path / "a.txt").write_text("the the")
+    with pytest.raises(TypeError, match="is counted by this process: leave weights and executor out"):
+        nbbpe.train([tmp_path / "a.txt"], 257, start=tok, **arguments)
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [([], ["<s>"]), (["<s>"], []), (["<s>"], ["<t>"])])
