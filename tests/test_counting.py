@@ -11,11 +11,12 @@ import texts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbbpe.counting.counters import WordRules
+from nbbpe.counting.counters import RegexCounter, WordRules
 from nbbpe.counting.parallel_counting import count_files
 from nbbpe.counting.word_counts import WordCounts
 from nbbpe.patterns.pattern import get_pattern
 from nbbpe.sources import Documents, find_inputs
+from nbbpe.text.chunks import CutRules
 from nbbpe.text.utf8 import to_bytes
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* contains NUL bytes", "ignore:.* begins like UTF-16")
@@ -200,6 +201,19 @@ def test_without_special_tokens_their_text_is_text():
     documents = ["a<|endoftext|>b"]
     assert from_documents(documents, "gpt2", []) == expected([b"a<|endoftext|>b"], "gpt2", [])
     assert from_documents(documents, "gpt2", [])[b"endoftext"] == 1
+
+
+def test_words_that_regex_has_split_are_passed_on_before_they_exceed_the_memory(tmp_path):
+    (tmp_path / "a.txt").write_text("".join(f" {i}" for i in range(30)))
+    counter, passed_on = RegexCounter(WordRules(get_pattern("gpt2"))), []
+    counter.bound(2000, passed_on.extend)
+    counter.take_over({f" {i}": 2 for i in range(12)})
+    assert [len(words.counts) for words in passed_on] == [12]
+    [part] = find_inputs(tmp_path / "a.txt", None, "raise")[0].cut(1 << 20, CutRules(get_pattern("gpt2"), []))
+    list(counter.run(part))
+    assert len(passed_on) > 1
+    found = sum(map(as_counter, [*passed_on, counter.finish()]), Counter())
+    assert found == {f" {i}".encode(): 3 if i < 12 else 1 for i in range(30)}
 
 
 def test_nothing_has_no_words():

@@ -411,6 +411,38 @@ def test_wrong_rows_are_errors(word, count, error, message):
         nbbpe.train(counts=table, vocab_size=300, pattern="gpt2")
 
 
+@pytest.mark.parametrize(
+    ("word", "count", "said"), [(b"d", 0, "the count is 0"), (None, 1, "the column 'word' is null"), (b"", 1, "is empty")]
+)
+def test_a_wrong_row_of_a_later_batch_is_named_by_its_number_in_the_table(word, count, said):
+    good = pa.record_batch({"word": [b"a", b"b"], "count": [1, 1]})
+    wrong = pa.record_batch({"word": pa.array([b"c", word], pa.binary()), "count": [1, count]})
+    with pytest.raises(ValueError, match=rf"row 5 \(from 0\): .*{said}"):
+        nbbpe.train(counts=pa.Table.from_batches([good, good, wrong]), vocab_size=300, pattern="gpt2")
+
+
+@pytest.mark.parametrize("ending", ["PARQUET", "Arrow"])
+def test_the_ending_of_a_file_of_counts_may_be_in_capitals(counts, ending, tmp_path):
+    path = tmp_path / f"counts.{ending}"
+    nbbpe.count_words(documents=DOCUMENTS, special_tokens=SPECIALS, output=path)
+    assert count_rows(path) == len(counts)
+    assert nbbpe.train(counts=path, vocab_size=300) == nbbpe.train(counts=counts, vocab_size=300)
+
+
+def test_what_is_wrong_of_a_column_or_right_at_its_limit(counts):
+    twice = pa.Table.from_arrays([pa.array([b"a"]), pa.array([b"b"]), pa.array([1])], names=["word", "word", "count"])
+    with pytest.raises(ValueError, match="must have one column 'word'; its columns are 'word', 'word', 'count'"):
+        nbbpe.train(counts=twice, vocab_size=300, pattern="gpt2")
+    fractions = pa.table({"word": [b"a"], "count": pa.array([1], pa.decimal128(9, 2))})
+    with pytest.raises(ValueError, match="must hold whole numbers"):
+        nbbpe.train(counts=fractions, vocab_size=300, pattern="gpt2")
+    with pytest.raises(ValueError, match="no rows"):
+        nbbpe.train(counts=iter([]), vocab_size=300, pattern="gpt2")
+    assert counter_of(nbbpe.arrow_functions.add_up_counts([{"a": 2**63 - 1}])) == {b"a": 2**63 - 1}
+    noted = counts.replace_schema_metadata({**counts.schema.metadata, b"note": b"of another program"})
+    assert nbbpe.train(counts=iter([counts, noted]), vocab_size=300) == nbbpe.train(counts=[counts] * 2, vocab_size=300)
+
+
 def test_counts_of_pairs_that_would_not_fit_are_an_error():
     table = table_of({b"a" * 100: 2**60})
     with pytest.raises(OverflowError, match="the counts of all pairs add up to"):
