@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 from ..system.excerpt import shown
@@ -83,10 +84,10 @@ def _is_deep(value: Any) -> bool:
     """Whether there are containers in containers, more than _DEEPEST of them."""
     level = [value] if type(value) in _CONTAINERS else []
     for _ in range(_DEEPEST + 1):
-        inner: list[Any] = []
-        for each in level:
-            parts = each.values() if isinstance(each, dict) else each
-            if not _CONTAINERS.isdisjoint(map(type, parts)):  # else it is soon looked through
-                inner.extend(part for part in parts if type(part) in _CONTAINERS)
-        level = inner
+        if not level:
+            return False
+        lists = [each for each in level if type(each) is list]
+        objects = [each for each in level if type(each) is dict]
+        parts = chain(chain.from_iterable(lists), chain.from_iterable(map(dict.values, objects)))
+        level = [part for part in parts if type(part) in _CONTAINERS]
     return bool(level)

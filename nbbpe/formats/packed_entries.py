@@ -65,7 +65,7 @@ def packed_merges(lines: str, entries: Mapping[str, int]) -> NDArray[np.int32] |
     if len(separators) % 2 == 0 or (separators[::2] != _SPACE).any() or (separators[1::2] != _NEWLINE).any():
         return None
     sides = lines.replace("\n", " ").split(" ")
-    return _ids_of(sides[::2], sides[1::2], entries, _results_in_order(lines, entries))
+    return _ids_of(sides[::2], sides[1::2], entries)
 
 
 def packed_pairs(pairs: Sequence[Any], entries: Mapping[str, int]) -> NDArray[np.int32] | None:
@@ -85,25 +85,27 @@ def has_twice(merges: NDArray[np.int32]) -> bool:
     return bool((np.diff(pairs) == 0).any())
 
 
-def _results_in_order(lines: str, entries: Mapping[str, int]) -> list[int] | None:
-    """The ids of the results of merges, if their entries follow one another in the same order, as those of GPT-2 do; else
-    None. Two texts are compared, which takes a fifth of the time of looking up each result."""
-    results = lines.replace(" ", "")
+def _in_order(tokens: list[str], entries: Mapping[str, int]) -> list[int] | None:
+    """The ids of tokens, if their entries follow one another in the same order, as the results of merges do in GPT-2's
+    files; else None. That takes a fifth of the time of looking up each."""
     names = list(entries)
     try:
-        start = names.index(results.partition("\n")[0])
-    except ValueError:
+        start = names.index(tokens[0])
+    except (IndexError, ValueError):
         return None
-    end = start + lines.count("\n") + 1
-    return list(entries.values())[start:end] if "\n".join(names[start:end]) == results else None
+    end = start + len(tokens)
+    return list(entries.values())[start:end] if names[start:end] == tokens else None
 
 
-def _ids_of(
-    lefts: list[Any], rights: list[Any], entries: Mapping[str, int], results: list[int] | None = None
-) -> NDArray[np.int32] | None:
+def _ids_of(lefts: list[Any], rights: list[Any], entries: Mapping[str, int]) -> NDArray[np.int32] | None:
     id_of = entries.__getitem__
     try:
-        columns = [list(map(id_of, lefts)), list(map(id_of, rights)), results or list(map(id_of, map(add, lefts, rights)))]
+        results = list(map(add, lefts, rights))
+        columns = [
+            list(map(id_of, lefts)),
+            list(map(id_of, rights)),
+            _in_order(results, entries) or list(map(id_of, results)),
+        ]
     except (KeyError, TypeError):
         return None
     return np.ascontiguousarray(np.array(columns, dtype=np.int32).T)
