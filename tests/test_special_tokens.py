@@ -358,6 +358,20 @@ def test_disallowing_all_raises_for_all_that_is_not_allowed_by_name(small, text)
         small.encode("a", disallowed_special={""})
 
 
+def test_a_choice_among_tokens_of_one_id_leaves_those_of_ordinary_text(tmp_path):
+    """As GPT-NeoX's runs of spaces are found in all text. Only in a folder can there be both."""
+    nbbpe.train(documents=[texts.SAMPLE], vocab_size=260, special_tokens=["<a>"]).save(tmp_path / "folder")
+    path = tmp_path / "folder" / "nbbpe.json"
+    about = json.loads(path.read_bytes())
+    about["special_tokens"] = {"  ": 260, "<a>": 261, "<b>": 261}
+    about["special_token_flags"] = {"  ": ["normalized", "plain"]}
+    about["normalizer"] = ["Lowercase"]
+    path.write_text(json.dumps(about))
+    tokenizer = nbbpe.load(tmp_path / "folder", check=False)
+    assert tokenizer.encode("A  B<a><b>", allowed_special={"<a>"}) == [97, 260, 98, 261, *b"<b>"]
+    assert tokenizer.encode("A  B<a><b>", allowed_special=set()) == [97, 260, 98, *b"<a><b>"]
+
+
 # Records
 
 

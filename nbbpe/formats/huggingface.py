@@ -294,10 +294,9 @@ def _special(added: Any, entries: Mapping[str, Any]) -> tuple[dict[str, int], di
         content = token.get("content") if isinstance(token, dict) else None
         if not isinstance(content, str) or not content:
             raise ValueError(f"{where} must be an object with a content, and is {shown(token)}")
-        try:
-            content.encode()
-        except UnicodeEncodeError:
-            raise ValueError(f"{where}: {shown(content)} holds a lone surrogate, which has no UTF-8") from None
+        if not content.isascii():
+            with naming(where):
+                content.encode()
         if content in special:
             raise ValueError(f"{where} is {shown(content)}, which comes twice")
         # tokenizers does not look at the id that stands there.

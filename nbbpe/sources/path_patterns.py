@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..system.paths import file_of
+
 
 class Matches(NamedTuple):
     """What a pattern matches.
@@ -71,7 +73,7 @@ class _Search:
 
     def _with_folders_below(self, folder: str) -> Iterator[str]:
         """A folder and all in it that are not hidden; none within itself, where a symlink points to a folder above."""
-        left = [(folder, frozenset([_identity(folder)]))]
+        left = [(folder, frozenset([file_of(folder or os.curdir)]))]
         while left:
             each, above = left.pop()
             yield each
@@ -79,8 +81,8 @@ class _Search:
                 if entry.name.startswith(".") or not self._is_folder(entry):
                     continue
                 path = os.path.join(each, entry.name)
-                if (identity := _identity(path)) not in above:
-                    left.append((path, above | {identity}))
+                if (file := file_of(path)) not in above:
+                    left.append((path, above | {file}))
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
         """What is in a folder; nothing where there is none."""
@@ -113,12 +115,3 @@ class _Search:
         except OSError:
             self.closed.add(folder or os.curdir)
             return False
-
-
-def _identity(folder: str) -> tuple[int, int] | str:
-    """What tells a folder from others, whatever its name is."""
-    try:
-        found = os.stat(folder or os.curdir)
-    except OSError:  # it is gone
-        return folder
-    return found.st_dev, found.st_ino

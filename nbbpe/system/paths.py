@@ -154,13 +154,13 @@ def check_not_read(inputs: Iterable[Path | None], *outputs: Path) -> None:
 
     inputs : None for what has no path
     """
-    written = {_file_of(checked_name(output)) for output in outputs} - {None}
+    written = {file_of(checked_name(output)) for output in outputs} - {None}
     for path in inputs if written else ():
-        if path is not None and _file_of(path) in written:
+        if path is not None and file_of(path) in written:
             raise WrongArgument(f"{os.fspath(path)!r} cannot be both input and output")
 
 
-def _file_of(path: Path) -> tuple[int, int] | None:
+def file_of(path: Path) -> tuple[int, int] | None:
     """What tells a file from others, whatever its names are; None where there is none."""
     try:
         found = os.stat(path)
