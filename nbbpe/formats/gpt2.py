@@ -50,7 +50,7 @@ def _read(
     vocab_path: Path, merges_path: Path
 ) -> tuple[PackedVocab, list[tuple[bytes, bytes]] | NDArray[np.int32], dict[str, int]]:
     """What `read` gives, and the ids of entries that mean their own UTF-8 where another entry spells the same bytes."""
-    entries = _read_entries(vocab_path)
+    entries = read_entries(vocab_path)
     packed = packed_entries(entries)
     if packed is not None and (packed_ids := _read_packed_merges(merges_path, entries)) is not None:
         return packed, packed_ids, {}
@@ -83,7 +83,7 @@ def read_model(
     if len(vocab.among(_ENDING_WORDS)) == len(_ENDING_WORDS):
         raise ValueError(
             f"{os.fspath(vocab_path)}: has each byte also with </w> behind it, which is the end of a word in tokenizers "
-            "such as CLIP's; nbbpe cannot encode so"
+            "such as CLIP's; give its tokenizer.json, or the folder, if a tokenizer_config.json there names the class"
         )
     if has_twice(merges) if isinstance(merges, np.ndarray) else len(set(merges)) < len(merges):
         raise _twice(merges_path)
@@ -165,12 +165,13 @@ def _twice(path: Path) -> ValueError:
 
 def read_vocab(path: Path) -> PackedVocab:
     """Read a vocab.json: an object from spelled tokens to ids."""
-    entries = _read_entries(path)
+    entries = read_entries(path)
     packed = packed_entries(entries)
     return PackedVocab.of(vocab_of(entries, unspelled(entries), os.fspath(path))) if packed is None else packed
 
 
-def _read_entries(path: Path) -> dict[str, Any]:
+def read_entries(path: Path) -> dict[str, Any]:
+    """The object of a vocab.json, whose entries are not looked at."""
     entries = read_json(path)
     if not isinstance(entries, dict):
         raise ValueError(f"{os.fspath(path)}: must hold a JSON object from tokens to ids, not {type(entries).__name__}")

@@ -29,6 +29,7 @@ from ..system.user_warnings import warn_user
 from ..text.normalizer import HOW_TO_LEAVE_OUT, KINDS, Chain, as_normalizer
 from ..text.normalizer import Normalizer as TextNormalizer
 from ..text.steps import steps_of
+from . import word_ends
 from .gpt2 import vocab_of
 from .json_text import parse_json, read_json
 from .packed_entries import has_twice, packed_entries, packed_pairs
@@ -59,22 +60,25 @@ def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "apply", 
         document = read_json(path_or_tokenizer)
         name = os.fspath(path_or_tokenizer)
         if beside:
-            return _model(document, name, normalizer, os.path.dirname(name))
-    return _model(document, name, normalizer)
+            return read_document(document, name, normalizer, os.path.dirname(name))
+    return read_document(document, name, normalizer)
 
 
 def read_text(text: str, name: str) -> Model:
     """The model of a tokenizer.json from its text; `name` is what errors call it."""
-    return _model(parse_json(text, name), name, "apply")
+    return read_document(parse_json(text, name), name)
 
 
-def _model(document: Any, name: str, normalizer: Normalizer, folder: str | None = None) -> Model:
-    """The model of a document, and of what stands beside it in a folder if one is given; `name` is what errors call it."""
+def read_document(document: Any, name: str, normalizer: Normalizer = "apply", folder: str | None = None) -> Model:
+    """The model of a tokenizer.json as an object, and of what stands beside it in a folder if one is given.
+
+    name : what errors call it
+    """
     check_one_of("normalizer", normalizer, ("apply", "ignore"))
     with naming(name):
         if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
             raise ValueError(f'must be a JSON object with a "model", as tokenizers writes it, and {_what_it_is(document)}')
-        model = _read_document(document, normalizer)
+        model = _model(document, normalizer)
     return model if folder is None else _with_beside(model, document, name, normalizer, folder)
 
 
@@ -114,7 +118,7 @@ def _with_beside(model: Model, document: dict[str, Any], name: str, normalizer: 
         following = max(following, token_id + 1)
         tokens.append({**token, "id": token_id})
     with naming(name), naming(f"with the tokens that files beside it add or change ({first_few(names)})"):
-        return _read_document({**document, "added_tokens": tokens}, normalizer)
+        return _model({**document, "added_tokens": tokens}, normalizer)
 
 
 def is_tokenizer(value: object) -> bool:
@@ -126,7 +130,7 @@ def _backend(value: Any) -> Any:
     return getattr(value, "backend_tokenizer", value)
 
 
-def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
+def _model(document: dict[str, Any], normalizer: Normalizer) -> Model:
     from . import pretokenizers
 
     _check_known(document, _PARTS, "the file")
@@ -136,7 +140,8 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
     _check_model(model)
     form = _normalizer(document.get("normalizer")) if normalizer == "apply" else None
     steps = steps_of(document.get("pre_tokenizer"), "pre_tokenizer")
-    pattern, prefix_space, cutter = pretokenizers.read(steps)
+    suffix = word_ends.suffix_of(model)
+    pattern, prefix_space, cutter = pretokenizers.read(steps, suffix)
     _check_after(document)
     entries = model.get("vocab")
     if not isinstance(entries, dict):
@@ -147,6 +152,8 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
     special, flags = _special(document.get("added_tokens") or [], entries)
     extras = Extras(flags, prefix_space, document.get("post_processor"), cutter)
     _check_normalized(extras, form)
+    if suffix is not None:
+        entries, lines = word_ends.with_spaces(entries, lines, suffix, special)
     whole = bool(model.get("ignore_merges"))
     merges: list[tuple[bytes, bytes]] | NDArray[np.int32]
     tokens: Mapping[str, Any]
@@ -261,7 +268,6 @@ def _check_model(model: dict[str, Any]) -> None:
     whys = {
         "dropout": "which makes encoding random",
         "continuing_subword_prefix": "which byte-level BPE has not",
-        "end_of_word_suffix": "which byte-level BPE has not",
     }
     for key, why in whys.items():
         if model.get(key):

@@ -14,12 +14,15 @@ import regex
 
 from ..patterns.pattern import NAMED, Pattern, get_pattern, regex_pattern
 from ..system.excerpt import cut, shown
-from ..text.cutting import ASCII_PUNCTUATION, BEHAVIORS, Cutter
+from ..text.cutting import ASCII_PUNCTUATION, BEHAVIORS, WORD_END, Cutter
 from ..text.cutting import KINDS as CUTS
 from ..text.unicode_sets import PUNCTUATION, members
 from .dialects import escaped, translated
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+
+# What ByteLevel does with use_regex.
+_BY_GPT2 = {"type": "Split", "pattern": {"Regex": NAMED["gpt2"].regexes[0]}, "behavior": "Isolated", "invert": False}
 
 _BESIDE_BYTE_LEVEL = ("Digits", "Punctuation", *CUTS)
 _PUNCTUATION = ASCII_PUNCTUATION + members(PUNCTUATION)  # of the step Punctuation
@@ -29,9 +32,10 @@ _ONE_SET = regex.compile(
 _AFTER_BYTES = regex.compile(r"[\[\]0-9+{},-]+")  # regexes that mean the same once bytes are characters: of ASCII digits
 
 
-def read(steps: Sequence[dict[str, Any]]) -> tuple[Pattern, bool, Cutter | None]:
+def read(steps: Sequence[dict[str, Any]], suffix: str | None = None) -> tuple[Pattern, bool, Cutter | None]:
     """How a text is cut by the steps of a pre_tokenizer: (pattern, prefix_space, cutter).
 
+    suffix       : the model's end_of_word_suffix
     pattern      : the split pattern
     prefix_space : whether each stretch of text, or each part that the cutter leaves, gets a space in front if it has none
     cutter       : the steps before the pattern that cut in Python, None for none
@@ -56,6 +60,8 @@ def read(steps: Sequence[dict[str, Any]]) -> tuple[Pattern, bool, Cutter | None]
     prefix_space = byte_level.get("add_prefix_space", True)
     if not isinstance(prefix_space, bool):
         raise ValueError(f"pre_tokenizer: add_prefix_space must be true or false, and is {shown(prefix_space)}")
+    if suffix is not None:
+        return get_pattern(None), False, _cutter_of_words(steps, suffix)
     patterns = [_pattern(step) for step in steps[:place]]
     # Up to the last step that is not a pattern, all cut in Python; so do all if each of their parts gets a space in front.
     n_cuts = place if prefix_space else next((i + 1 for i in reversed(range(place)) if patterns[i] is None), 0)
@@ -65,6 +71,20 @@ def read(steps: Sequence[dict[str, Any]]) -> tuple[Pattern, bool, Cutter | None]
         splits.append(get_pattern("gpt2"))
     splits += [_after_bytes(step) for step in steps[place + 1 :]]
     return get_pattern([str(each.regex) for each in splits] or None), prefix_space, cutter
+
+
+def _cutter_of_words(steps: Sequence[dict[str, Any]], suffix: str) -> Cutter:
+    """The cutter that cuts a text into words, and ends each; the last of the steps must be ByteLevel."""
+    byte_level = steps[-1]
+    if byte_level["type"] != "ByteLevel" or byte_level.get("add_prefix_space", True):
+        raise ValueError(
+            f"model.end_of_word_suffix is {shown(suffix)}, which nbbpe can honour if ByteLevel is the last step of the "
+            "pre_tokenizer, and add_prefix_space false"
+        )
+    own = [_BY_GPT2] if byte_level.get("use_regex", True) else []
+    cutter = Cutter.of([*map(_cut_step, steps[:-1]), *own, {"type": WORD_END, "suffix": suffix}])
+    cutter.parts(" a  b ")  # which raises if spaces are left
+    return cutter
 
 
 def _pattern(step: dict[str, Any]) -> Pattern | None:
@@ -220,12 +240,17 @@ def write(pattern: Pattern, prefix_space: bool = False, cutter: Cutter | None = 
     """
     byte_level = {**BYTE_LEVEL, "add_prefix_space": prefix_space}
     cuts = [] if cutter is None else cutter.steps
+    use_regex = pattern.name == "gpt2"
+    if cuts and cuts[-1]["type"] == WORD_END:
+        cuts.pop()
+        use_regex = cuts[-1:] == [_BY_GPT2]
+        del cuts[len(cuts) - use_regex :]
     for step in cuts:
         if step["type"] == "Split" and "Regex" in step["pattern"]:
             step["pattern"] = {"Regex": translated(step["pattern"]["Regex"], "regex", "Oniguruma")}
-    steps = [*cuts, {**byte_level, "use_regex": True}]
+    steps = [*cuts, {**byte_level, "use_regex": use_regex}]
     if pattern.regex is None or pattern.name == "gpt2":
-        steps[-1]["use_regex"] = pattern.regex is not None
+        pass
     elif prefix_space:
         # The space must come first, and ByteLevel cuts only while it writes text in its alphabet; as the first step it
         # would do so too early.

@@ -11,11 +11,12 @@ from typing import Any, Literal, NamedTuple
 from ..model.model import Model
 from ..system.git_lfs import IS_LFS_POINTER, LFS_POINTER
 from ..system.paths import Path, check_tokenizer_file, is_url, not_meant
-from . import folder, gpt2, huggingface, minbpe, tekken, tiktoken
+from . import clip, folder, gpt2, huggingface, minbpe, tekken, tiktoken
+from .clip import is_clip
 from .gpt2_settings import check_plain_gpt2
 from .known_names import encoding_of_model, found_by_name
 
-Kind = Literal["nbbpe", "huggingface", "tiktoken", "tekken", "gpt2", "minbpe"]
+Kind = Literal["nbbpe", "huggingface", "tiktoken", "tekken", "gpt2", "clip", "minbpe"]
 
 _KNOWN_PATHS = (
     "a folder that Tokenizer.save wrote (nbbpe.json), Hugging Face's tokenizer.json, a .tiktoken file, Mistral's "
@@ -61,6 +62,7 @@ def read_model(source: object, check: bool = True) -> Model:
         "tiktoken": tiktoken.read_model,
         "tekken": tekken.read_model,
         "gpt2": gpt2.read_model,
+        "clip": clip.read_model,
         "minbpe": minbpe.read_model,
     }
     model = readers[found.kind](*found.sources)
@@ -130,7 +132,7 @@ def _in_folder(path: Path) -> Recognised:
         return Recognised("tiktoken", (os.path.join(folder, ranks[0]),))
     for pair in _PAIRS:
         if set(pair) <= set(names):
-            return Recognised("gpt2", tuple(os.path.join(folder, name) for name in pair), beside=True)
+            return _with_beside(*(os.path.join(folder, name) for name in pair))
     for name in "tokenizer.model", "tiktoken.model":  # ranks, as Llama 3's, or sentencepiece, which its error then says
         if name in names:
             return _file(os.path.join(folder, name))
@@ -139,6 +141,11 @@ def _in_folder(path: Path) -> Recognised:
         f"{folder!r} has no nbbpe.json (so no tokenizer was saved there by Tokenizer.save), no tokenizer.json, not one "
         f"tekken.json{several_tekken}, not one .tiktoken file{several}, and no vocab.json with merges.txt"
     )
+
+
+def _with_beside(vocab: str, merges: str) -> Recognised:
+    """The format of the two files of GPT-2's, with what is beside them."""
+    return Recognised("clip" if is_clip(vocab) else "gpt2", (vocab, merges), beside=True)
 
 
 def _file(path: Path) -> Recognised:
@@ -163,7 +170,7 @@ def _file(path: Path) -> Recognised:
             stem = name.removesuffix(vocab).removesuffix(merges)
             if os.path.exists(stem + vocab) and os.path.exists(stem + merges):
                 # Who names one of the two means what it is a part of; who names both means no more than them.
-                return Recognised("gpt2", (stem + vocab, stem + merges), beside=True)
+                return _with_beside(stem + vocab, stem + merges)
             missing = stem + (merges if name.endswith(vocab) else vocab)
             raise FileNotFoundError(
                 f"{name!r} is one of GPT-2's two files, and {missing!r} is not there; give both to nbbpe.load as a pair"

@@ -14,6 +14,7 @@ from ..text.normalizer import Chain, Normalizer
 from .gpt2 import spelled_vocab
 from .packed_entries import has_twice
 from .spelling import spell, spelled_lines, token_of, unspell
+from .word_ends import with_suffix
 
 # A token with any of these is not a special token like nbbpe's own; see model/extras.py.
 TOKEN_FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
@@ -30,6 +31,9 @@ def content(model: Model) -> str:
     """The text of a model's tokenizer.json. Raises ValueError for what the format cannot hold."""
     merges, whole = _merges(model)
     entries = spelled_vocab(model.packed_ordinary)
+    suffix = None if model.extras.cutter is None else model.extras.cutter.suffix
+    if suffix is not None:
+        entries, merges = with_suffix(entries, merges, suffix)
     owners: dict[int, str] = {}
     for token in model.special if whole else ():
         if token_of(token) != token.encode():
@@ -77,7 +81,7 @@ def content(model: Model) -> str:
             "dropout": None,
             "unk_token": None,
             "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
+            "end_of_word_suffix": suffix,
             "fuse_unk": False,
             "byte_fallback": False,
             "ignore_merges": whole,

@@ -403,7 +403,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         if self._made is None and self._n_decoded < _MANY_IDS:
             self._n_decoded += n_ids
             return partial(backend.decode, skip_special_tokens=skips_special)
-        if type(backend.decoder) is not ByteLevel:
+        if type(backend.decoder) is not ByteLevel or getattr(backend.model, "end_of_word_suffix", None):
             return None
         try:
             return partial(self._decoders[skips_special].decode, errors="replace")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from ..patterns.given_regex import seconds_for
@@ -34,13 +35,16 @@ _KEYS: dict[str, set[str]] = {
     "Split": {"pattern", "behavior", "invert"},
 }
 KINDS = tuple(_KEYS)
+WORD_END = "WordEnd"  # nbbpe's own: the last step, which puts a space behind each part; see formats/word_ends.py
 
 
 class Cutter(Steps):
     """The steps that cut a text before it is split by a pattern."""
 
     def _function(self, step: Any) -> _Step:
-        kind = kind_of(step, "pre_tokenizer", _KEYS)
+        kind = kind_of(step, "pre_tokenizer", {**_KEYS, WORD_END: {"suffix"}})
+        if kind == WORD_END:
+            return _ended(step)
         if kind == "WhitespaceSplit":
             return _words
         if kind == "Whitespace":
@@ -57,15 +61,35 @@ class Cutter(Steps):
         return _metaspace(step) if kind == "Metaspace" else _split(step)
 
     @lazy
+    def _known(self) -> dict[str, list[str]]:
+        """What the steps after the first make of some parts, as the same words recur."""
+        return {}
+
+    @lazy
+    def suffix(self) -> str | None:
+        """How the end of a word is spelled in the vocabulary, where words have one."""
+        return str(self.steps[-1]["suffix"]) if self.kinds[-1] == WORD_END else None
+
+    @lazy
     def can_be_cut(self) -> bool:
         """Whether a text may be cut before whitespace that follows another character, and its parts cut alone."""
         return self.kinds[0] in _DROPPING
 
     def parts(self, text: str) -> list[str]:
         """What is left of a text, in parts, none of them empty."""
-        parts = [text] if text else []
-        for step in self._functions:
-            parts = [each for part in parts for each in step(part) if each]
+        first, *later = self._functions
+        parts = [part for part in first(text) if part] if text else []
+        if not later:
+            return parts
+        known = self._known
+        for part in set(parts).difference(known):
+            found = [part]
+            for step in later:
+                found = [each for one in found for each in step(one) if each]
+            known[part] = found
+        parts = list(chain.from_iterable(map(known.__getitem__, parts)))
+        if len(known) > 1 << 16:
+            known.clear()
         return parts
 
 
@@ -77,6 +101,22 @@ def _words(text: str) -> list[str]:
     if any(map(text.__contains__, _OF_PYTHON)):
         return re.findall(f"[^{WHITESPACE}]+", text)
     return text.split()
+
+
+def _ended(step: dict[str, Any]) -> _Step:
+    suffix = step.get("suffix")
+    if not isinstance(suffix, str) or not suffix:
+        raise ValueError(f"pre_tokenizer {WORD_END} needs a suffix, and has {shown(suffix)}")
+
+    def ended(word: str) -> list[str]:
+        if " " in word:
+            raise ValueError(
+                f"the words of this tokenizer end in {shown(suffix)}, where nbbpe puts a space, and its pre_tokenizer "
+                f"leaves a space in {shown(word)}"
+            )
+        return [word + " "]
+
+    return ended
 
 
 def _metaspace(step: dict[str, Any]) -> _Step:
@@ -106,6 +146,13 @@ def _split(step: dict[str, Any]) -> _Step:
     if kind == "String" and text and behavior == "Removed" and not invert:
         return lambda part: part.split(text)  # which takes a tenth of the time
     compiled = compiled_step(regex.escape(text) if kind == "String" else text, "pre_tokenizer Split")
+    if behavior == "Removed" and invert and not compiled.groups:  # which takes a third of the time
+
+        def matches(part: str) -> list[str]:
+            with naming_timeout(compiled, part, "pre_tokenizer Split"):
+                return compiled.findall(part, timeout=seconds_for(part))
+
+        return matches
 
     def cut(part: str) -> list[str]:
         with naming_timeout(compiled, part, "pre_tokenizer Split"):

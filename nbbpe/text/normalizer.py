@@ -212,10 +212,11 @@ def _replacing(step: dict[str, Any]) -> _Step:
     if kind == "String":
         return lambda text, first: text.replace(what, content)
     compiled = compiled_step(what, "normalizer Replace")
+    template = content.replace("\\", r"\\")
 
     def replaced(text: str, first: bool) -> str:
         with naming_timeout(compiled, text, "normalizer Replace"):
-            return compiled.sub(lambda _: content, text, timeout=seconds_for(text))
+            return compiled.sub(template, text, timeout=seconds_for(text))
 
     return replaced
 

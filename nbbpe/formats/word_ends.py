@@ -1,0 +1,74 @@
+"""Vocabularies in which the last byte of a word is another token than in the middle, as CLIP's: `o</w>` beside `o`.
+
+In nbbpe such a word ends in a space, and the merges of each byte with a space come first. So they are merges as all others,
+the ids are the same, and decoding gives a space behind each word. No word has another space, as the pre_tokenizer drops it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ..model.byte_alphabet import byte_characters
+from ..system.excerpt import shown
+
+_SPACE = byte_characters()[0x20]
+
+
+def suffix_of(model: Mapping[str, Any]) -> str | None:
+    """The end_of_word_suffix of the model of a tokenizer.json; None for none. Raises ValueError for one that nbbpe cannot
+    honour."""
+    suffix = model.get("end_of_word_suffix")
+    if not suffix:
+        return None
+    if not isinstance(suffix, str):
+        raise ValueError(f"model.end_of_word_suffix must be a string, and is {shown(suffix)}")
+    if model.get("ignore_merges"):
+        raise ValueError(
+            f"model.end_of_word_suffix is {shown(suffix)}, and ignore_merges is true, with which tokenizers looks up words "
+            "without their ends"
+        )
+    return suffix
+
+
+def with_spaces(
+    entries: Mapping[str, Any], lines: list[Any], suffix: str, added: Collection[str]
+) -> tuple[dict[str, Any], list[Any]]:
+    """The entries of a model.vocab and its merges, with a space for the suffix, and the merges of bytes with a space.
+
+    added : the entries that are added tokens, which stay as they are
+    """
+    if _SPACE not in entries:
+        raise ValueError(f"model.vocab has no {shown(_SPACE)}, the token of a space, which nbbpe puts behind each word")
+
+    def respelled(text: str) -> str:
+        return text.removesuffix(suffix) + _SPACE if text.endswith(suffix) else text
+
+    spelled = {text if text in added else respelled(text): token_id for text, token_id in entries.items()}
+    if len(spelled) < len(entries):
+        twin = next(text for text in entries if text.endswith(suffix) and respelled(text) in entries)
+        raise ValueError(f"model.vocab: {shown(twin)} and {shown(respelled(twin))} would both stand for the end of a word")
+    for text in entries:
+        if len(text) == 1 and text not in added and text + suffix not in entries:
+            raise ValueError(f"model.vocab has {shown(text)}, and not {shown(text + suffix)} for the end of a word")
+    pairs = []
+    for number, line in enumerate(lines):
+        sides = line.split(" ") if isinstance(line, str) else line
+        if not isinstance(sides, list) or len(sides) != 2 or not all(isinstance(side, str) for side in sides):
+            raise ValueError(f"model.merges[{number}] must be two tokens, and is {shown(line)}")
+        if sides[0].endswith(suffix) or _SPACE in "".join(sides):
+            raise ValueError(f"model.merges[{number}] goes on after the end of a word: {shown(line)}")
+        pairs.append([sides[0], respelled(sides[1])])
+    ends = [[text[0], _SPACE] for text in spelled if len(text) == 2 and text[1] == _SPACE and text not in added]
+    return spelled, ends + pairs
+
+
+def with_suffix(entries: Mapping[str, int], merges: str, suffix: str) -> tuple[dict[str, int], str]:
+    """What `with_spaces` was given, from entries and merges, as JSON, that have a space in place of the suffix."""
+
+    def respelled(text: str) -> str:
+        return text.removesuffix(_SPACE) + suffix if text.endswith(_SPACE) and text != _SPACE else text
+
+    pairs = [[left, respelled(right)] for left, right in json.loads(merges) if right != _SPACE]
+    return {respelled(text): token_id for text, token_id in entries.items()}, json.dumps(pairs, ensure_ascii=False)
