@@ -36,8 +36,10 @@ import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK
 from nbbpe.patterns.automaton import compile_automaton, split
 from nbbpe.patterns.given_regex import check_repeats
+from nbbpe.patterns.named_patterns import REGEXES
 from nbbpe.patterns.pattern import get_pattern
 from nbbpe.patterns.pattern_parser import Unsupported, parse
+from nbbpe.patterns.quick_regex import quick_length
 
 BACKTRACKS = r"(?:a|aa)+c|."  # about fib(n) ways over n letters a
 
@@ -183,6 +185,24 @@ def test_a_pattern_that_calls_itself_first_is_an_error_where_a_text_is_split(pat
     """Before that it is not seen, as `regex` looks for the a first."""
     with pytest.raises(ValueError, match=r"pattern '.*' calls itself without end, .* in a text of 3 characters: 'aaa'"):
         get_pattern(patterns).split("aaa")
+
+
+@pytest.mark.parametrize("pattern", [r"\s+", "a?a?a?a?a?b", "a*b|a*c", "(?i)[a-z]{2,}(?![a-z]x)", "a|b", REGEXES["gpt2"]])
+def test_a_regex_that_needs_no_limit_takes_little_time(pattern):
+    n_characters = quick_length(pattern)
+    assert n_characters > 0
+    began = time.perf_counter()
+    for text in "a" * n_characters, " a" * (n_characters // 2), " " * (n_characters - 1) + "a":
+        regex.findall(pattern, text)
+    assert time.perf_counter() - began < 2
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["(?:a+)*c", "(?:a|a)+c", "(?:ab)+", "a*a*c", "(?:a?){7}c", "(?:a|b|c|d)(?:a|b|c|d)(?:a|b|c|d)(?:a|b)", "(?R)a"],
+)
+def test_a_regex_that_may_try_many_ways_needs_a_limit(pattern):
+    assert quick_length(pattern) == 0
 
 
 @pytest.mark.parametrize("part", ["normalizer", "pre_tokenizer"])

@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ..patterns.given_regex import seconds_for
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
 from .normal_characters import FORMS, Form, changed_to, changing_characters, decomposed
 from .normalization import check_normalizer, normalized_text
-from .steps import Steps, compiled_step, kind_of, naming_timeout, string_or_regex
+from .steps import Steps, compiled_step, kind_of, string_or_regex
 from .unicode_sets import ACCENTS, CONTROL, MARKS, WHITESPACE, characters, members
 
 regex: Any = imported_on_use("regex")  # few tokenizers need it
@@ -213,12 +212,7 @@ def _replacing(step: dict[str, Any]) -> _Step:
         return lambda text, first: text.replace(what, content)
     compiled = compiled_step(what, "normalizer Replace")
     template = content.replace("\\", r"\\")
-
-    def replaced(text: str, first: bool) -> str:
-        with naming_timeout(compiled, text, "normalizer Replace"):
-            return compiled.sub(template, text, timeout=seconds_for(text))
-
-    return replaced
+    return lambda text, first: compiled.replaced(text, template)
 
 
 def _lowered(text: str) -> str:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ..patterns.given_regex import check_repeats, naming_regex
+from ..patterns.given_regex import check_repeats, naming_regex, seconds_for
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
 
@@ -115,24 +115,57 @@ def string_or_regex(pattern: dict[Any, Any], step: str) -> tuple[str, str]:
     return kind, text
 
 
-def compiled_step(text: str, step: str) -> Any:
+@dataclass(frozen=True)
+class StepRegex:
+    """The regex of a step, as one of `regex`. What takes too long is a ValueError that names the step.
+
+    n_quick : characters of the longest text for which it needs no limit of time
+    """
+
+    compiled: Any
+    step: str
+    n_quick: int
+
+    def findall(self, text: str) -> list[str]:
+        """The matches, if the regex has no group."""
+        if len(text) <= self.n_quick:
+            return list(self.compiled.findall(text))
+        with self._naming_timeout(text):
+            return list(self.compiled.findall(text, timeout=seconds_for(text)))
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Where the matches start and end."""
+        if len(text) <= self.n_quick:
+            return [match.span() for match in self.compiled.finditer(text)]
+        with self._naming_timeout(text):
+            return [match.span() for match in self.compiled.finditer(text, timeout=seconds_for(text))]
+
+    def replaced(self, text: str, template: str) -> str:
+        """The text with each match replaced, see `regex.sub`."""
+        if len(text) <= self.n_quick:
+            return str(self.compiled.sub(template, text))
+        with self._naming_timeout(text):
+            return str(self.compiled.sub(template, text, timeout=seconds_for(text)))
+
+    @contextmanager
+    def _naming_timeout(self, text: str) -> Iterator[None]:
+        try:
+            yield
+        except TimeoutError:
+            raise ValueError(
+                f"{self.step} has the regex {shown(self.compiled.pattern)}, which takes too long: it tries more and more "
+                f"ways to match (backtracking), and was given up in a text of {len(text):,} characters"
+            ) from None
+
+
+def compiled_step(text: str, step: str) -> StepRegex:
     """The regex of a step, compiled. Raises ValueError that names the step for what is none, or may match nothing."""
+    from ..patterns.quick_regex import quick_length  # which imports `regex`
+
     check_repeats(text)
     with naming_regex(f"{step} has {shown(text)}, which"):
         compiled = regex.compile(text)
         matches_nothing = compiled.search("", timeout=_SECONDS)
     if matches_nothing:
         raise ValueError(f"{step} has the regex {shown(text)}, which matches without taking a character")
-    return compiled
-
-
-@contextmanager
-def naming_timeout(compiled: Any, text: str, step: str) -> Iterator[None]:
-    """A context in which a TimeoutError of a step's regex becomes a ValueError that names the step."""
-    try:
-        yield
-    except TimeoutError:
-        raise ValueError(
-            f"{step} has the regex {shown(compiled.pattern)}, which takes too long: it tries more and more ways to match "
-            f"(backtracking), and was given up in a text of {len(text):,} characters"
-        ) from None
+    return StepRegex(compiled, step, quick_length(text))
