@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..model.model import Model
-from ..model.special_tokens import find_overlap
+from ..model.special_tokens import find_overlap, pack
 from ..text.preparation import Preparation, Rule, TextState, can_be_cut, last_cut
 from ..text.rewriting import Rewrite, RewritingReader, rewritten_window
 from ..text.special_search import ends_of, may_have
 from ..text.text_windows import first_special
-from ..text.utf8 import Data, has_surrogates, to_bytes, to_text
-from ..text.windows import Window, Windows, concatenated
+from ..text.utf8 import Data, has_surrogates, to_bytes
+from ..text.windows import CUT, SEPARATOR, Window, Windows, concatenated
 from .encoder import SHORT, Encoder, RewritingEncoder
 from .special_choice import pack_special_tokens
 
@@ -76,6 +76,7 @@ class PreparedEncoder(RewritingEncoder):
         self._only_normalizes = extras.cutter is None and not ruled and not (extras.prefix_space and model.later)
         self._space: dict[type, Any] = {str: " ", bytes: b" "} if extras.prefix_space else {str: "", bytes: b""}
         self._has_all = not model.lacking
+        self._separator = pack([SEPARATOR], [CUT])
         self._kept: dict[bytes, _Turns] = {}
         self._allowed = self._turns_of(None)
         self._latest: tuple[SpecialTokens | None, _Turns] = None, self._allowed
@@ -136,16 +137,20 @@ class PreparedEncoder(RewritingEncoder):
             sought = self._left(spaced, turns)
             if sought is not None:
                 return self._encoder.encode_short(spaced, sought, form)
-            if len(text) <= SHORT and (prepared := self._normalized(text, turns)) is not None:
-                return self._encoder.encode_short(prepared, turns.later, form)
+            if len(text) <= SHORT and (prepared := self._prepared(text, turns)) is not None:
+                return self._encoder.encode_short(*prepared, form)
         return None
 
-    def _normalized(self, text: str, turns: _Turns) -> str | None:
-        """A text without tokens of the first turn, prepared, for those of the second; None for one that may have others."""
-        if not self._only_normalizes or may_have(text, turns.ends):
+    def _prepared(self, text: str, turns: _Turns) -> tuple[str | bytes, SpecialTokens] | None:
+        """A text without tokens of the first turn, prepared, and what to look for in it; None if it may have some."""
+        if may_have(text, turns.ends):
             return None
-        normalized: str = self._spaced(self._preparation.chain.apply(to_text(to_bytes(text)), set()))
-        return normalized
+        if self._only_normalizes:
+            return self._spaced(self._preparation.normalized(text)), turns.later
+        if self._preparation.cutter is None or turns.later.longest:
+            return None
+        cut = self._preparation.cut(text)
+        return None if cut is None else (cut, self._separator)
 
     def _spaced(self, text: Any) -> Any:
         """A str or bytes with a space in front, if the tokenizer puts one there. (A token may begin with it.)"""

@@ -43,7 +43,7 @@ def with_spaces(
         raise ValueError(f"model.vocab has no {shown(_SPACE)}, the token of a space, which nbbpe puts behind each word")
 
     def respelled(text: str) -> str:
-        return text.removesuffix(suffix) + _SPACE if text.endswith(suffix) else text
+        return text.removesuffix(suffix) + _SPACE if text.endswith(suffix) and text != suffix else text
 
     spelled = {text if text in added else respelled(text): token_id for text, token_id in entries.items()}
     if len(spelled) < len(entries):
@@ -65,7 +65,16 @@ def with_spaces(
 
 
 def with_suffix(entries: Mapping[str, int], merges: str, suffix: str) -> tuple[dict[str, int], str]:
-    """What `with_spaces` was given, from entries and merges, as JSON, that have a space in place of the suffix."""
+    """What `with_spaces` was given, from entries and merges, as JSON, that have a space in place of the suffix.
+
+    Raises ValueError if a byte has no end: tokenizers would leave it out at the end of a word.
+    """
+    for text in entries:
+        if len(text) == 1 and text + _SPACE not in entries:
+            raise ValueError(
+                f"this tokenizer has the byte {shown(text)}, and not {shown(text + suffix)} for the end of a word, which "
+                "tokenizer.json cannot hold"
+            )
 
     def respelled(text: str) -> str:
         return text.removesuffix(_SPACE) + suffix if text.endswith(_SPACE) and text != _SPACE else text

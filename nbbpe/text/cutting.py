@@ -6,16 +6,15 @@ each part by itself.
 
 from __future__ import annotations
 
+import functools
 import re
 import string
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from typing import Any
 
-from ..patterns.given_regex import seconds_for
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
-from .steps import Steps, compiled_step, kind_of, naming_timeout, string_or_regex
+from .steps import StepRegex, Steps, compiled_step, kind_of, string_or_regex
 from .unicode_sets import PUNCTUATION, WHITESPACE, WORD, members
 
 regex: Any = imported_on_use("regex")  # few tokenizers need it
@@ -27,6 +26,7 @@ ASCII_PUNCTUATION = "".join(f"\\{sign}" for sign in string.punctuation)
 BEHAVIORS = ("Isolated", "Removed", "Contiguous", "MergedWithPrevious", "MergedWithNext")
 # Steps that drop all whitespace, so that a text may be cut before any.
 _DROPPING = ("Whitespace", "WhitespaceSplit", "BertPreTokenizer")
+_LONGEST_WORD, _MOST_WORDS = 64, 1 << 16  # of the cache of what steps make of words
 _OF_PYTHON = "\x1c\x1d\x1e\x1f"  # whitespace to Python, and not to Rust
 _KEYS: dict[str, set[str]] = {
     **{kind: set() for kind in _DROPPING},
@@ -61,11 +61,6 @@ class Cutter(Steps):
         return _metaspace(step) if kind == "Metaspace" else _split(step)
 
     @lazy
-    def _known(self) -> dict[str, list[str]]:
-        """What the steps after the first make of some parts, as the same words recur."""
-        return {}
-
-    @lazy
     def suffix(self) -> str | None:
         """How the end of a word is spelled in the vocabulary, where words have one."""
         return str(self.steps[-1]["suffix"]) if self.kinds[-1] == WORD_END else None
@@ -78,18 +73,21 @@ class Cutter(Steps):
     def parts(self, text: str) -> list[str]:
         """What is left of a text, in parts, none of them empty."""
         first, *later = self._functions
-        parts = [part for part in first(text) if part] if text else []
-        if not later:
-            return parts
-        known = self._known
-        for part in set(parts).difference(known):
-            found = [part]
-            for step in later:
-                found = [each for one in found for each in step(one) if each]
-            known[part] = found
-        parts = list(chain.from_iterable(map(known.__getitem__, parts)))
-        if len(known) > 1 << 16:
-            known.clear()
+        if not text or not later:
+            return [part for part in first(text) if part] if text else []
+        by_later, known = self._by_later_steps, self._known
+        return [each for part in first(text) if part for each in (known if len(part) <= _LONGEST_WORD else by_later)(part)]
+
+    @lazy
+    def _known(self) -> Callable[[str], list[str]]:
+        """`_by_later_steps`, with a cache of short parts, as words recur."""
+        return functools.lru_cache(_MOST_WORDS)(self._by_later_steps)
+
+    def _by_later_steps(self, part: str) -> list[str]:
+        """What the steps after the first make of a part."""
+        parts = [part]
+        for step in self._functions[1:]:
+            parts = [each for one in parts for each in step(one) if each]
         return parts
 
 
@@ -146,26 +144,15 @@ def _split(step: dict[str, Any]) -> _Step:
     if kind == "String" and text and behavior == "Removed" and not invert:
         return lambda part: part.split(text)  # which takes a tenth of the time
     compiled = compiled_step(regex.escape(text) if kind == "String" else text, "pre_tokenizer Split")
-    if behavior == "Removed" and invert and not compiled.groups:  # which takes a third of the time
-
-        def matches(part: str) -> list[str]:
-            with naming_timeout(compiled, part, "pre_tokenizer Split"):
-                return compiled.findall(part, timeout=seconds_for(part))
-
-        return matches
-
-    def cut(part: str) -> list[str]:
-        with naming_timeout(compiled, part, "pre_tokenizer Split"):
-            return [part[start:end] for start, end in _spans(_matches(compiled, part, invert), behavior)]
-
-    return cut
+    if behavior == "Removed" and invert and not compiled.compiled.groups:  # which takes a third of the time
+        return compiled.findall
+    return lambda part: [part[start:end] for start, end in _spans(_matches(compiled, part, invert), behavior)]
 
 
-def _matches(compiled: Any, part: str, invert: bool) -> Iterator[tuple[int, int, bool]]:
+def _matches(compiled: StepRegex, part: str, invert: bool) -> Iterator[tuple[int, int, bool]]:
     """The matches of a regex and the text between them, in order: start, end, whether it counts as a match."""
     done = 0
-    for match in compiled.finditer(part, timeout=seconds_for(part)):
-        start, end = match.span()
+    for start, end in compiled.spans(part):
         if start > done:
             yield done, start, invert
         yield start, end, not invert

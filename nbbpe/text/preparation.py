@@ -27,7 +27,7 @@ from .normalization import normalized
 from .normalizer import Chain
 from .special_search import find_breaks
 from .unicode_sets import WHITESPACE, WORD
-from .utf8 import LONGEST_CHARACTER, padded, to_text
+from .utf8 import LONGEST_CHARACTER, padded, to_bytes, to_text
 from .windows import CUT, SEPARATOR, Window
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class Preparation:
             borders = [row._replace(is_border=True) for row in found]
             found = self._ruled(data, sorted([*borders, *_as_rows(new, data)]))
         if self.cutter is not None:
-            return _cut(data, found, self.cutter, self.prefix_space)
+            return self._cut(data, found)
         breaks = np.array([row[:3] for row in found], dtype=np.int64).reshape(-1, 3)
         return _with_spaces(data, breaks, state) if self.prefix_space else (data, breaks)
 
@@ -201,6 +201,49 @@ class Preparation:
                     of_document, state.n_bytes = row.end, 0
         state.n_bytes += len(text) - of_document
         return b"".join(parts), found
+
+    def normalized(self, text: str) -> str:
+        """A text without special tokens, normalized."""
+        return self.chain.apply(to_text(to_bytes(text)), set())
+
+    def cut(self, text: str) -> bytes | None:
+        """A text without special tokens, normalized and cut, with a separator between the parts.
+
+        None if these parts have such a byte, too, which only invalid UTF-8 has.
+        """
+        parts = self._parts(self.normalized(text))
+        joined = _joined(parts)
+        return joined if joined.count(SEPARATOR) == max(len(parts) - 1, 0) else None
+
+    def _parts(self, stretch: str) -> list[str]:
+        """What the cutter leaves of a stretch, each part with a space in front if the tokenizer says so."""
+        parts = [] if self.cutter is None else self.cutter.parts(stretch)
+        return [part if part.startswith(" ") else " " + part for part in parts] if self.prefix_space else parts
+
+    def _cut(self, data: bytes, rows: list[_Row]) -> tuple[bytes, NDArray[np.int64]]:
+        """The parts that the cutter leaves of each stretch, with a separator and a break between them; and all breaks.
+
+        There is one at the end of the data, too: what was dropped between this text and the next must keep them apart.
+        """
+        stretches: list[bytes] = []
+        parts: list[list[str]] = []
+        tokens: list[list[int]] = []
+        done = n_bytes = 0
+        for row in [*rows, _Row(len(data), len(data), 0, False)]:
+            found = self._parts(to_text(data[done : row.start])) if row.start > done else []
+            parts.append(found)
+            stretches.append(_joined([*found, ""]))
+            n_bytes += len(stretches[-1])
+            done = row.end
+            if len(tokens) < len(rows):
+                stretches.append(data[row.start : row.end])
+                tokens.append([n_bytes, n_bytes + row.end - row.start, row.token_id])
+                n_bytes += row.end - row.start
+        joined = b"".join(stretches)
+        breaks = np.array(tokens, dtype=np.int64).reshape(-1, 3)
+        ends = _ends(joined, parts, breaks)
+        breaks = np.concatenate([breaks, np.stack([ends, ends + 1, np.full(len(ends), CUT)], axis=1)])
+        return joined, breaks[np.argsort(breaks[:, 0])]
 
     def has_all(self, text: bytes) -> bool:
         """Whether the vocabulary has all bytes of a text."""
@@ -277,39 +320,21 @@ def _with_spaces(data: bytes, breaks: NDArray[np.int64], state: TextState) -> tu
     return np.insert(text, places, _SPACE).tobytes(), moved
 
 
-def _cut(data: bytes, rows: list[_Row], cutter: Cutter, prefix_space: bool) -> tuple[bytes, NDArray[np.int64]]:
-    """The parts that a cutter leaves of each stretch, with a separator and a break between them; and all breaks.
-
-    There is one at the end of the data, too: what was dropped between this text and the next must keep them apart.
-    """
-    stretches: list[bytes] = []
-    breaks = [np.empty((0, 3), dtype=np.int64)]
-    done = n_bytes = 0
-    for number, row in enumerate([*rows, _Row(len(data), len(data), 0, False)]):
-        if row.start > done:
-            parts = cutter.parts(to_text(data[done : row.start]))
-            if prefix_space:
-                parts = [part if part.startswith(" ") else " " + part for part in parts]
-            stretches.append(to_text(SEPARATOR).join([*parts, ""]).encode(errors="surrogateescape"))
-            ends = n_bytes + _ends(parts, stretches[-1])
-            breaks.append(np.stack([ends, ends + 1, np.full(len(ends), CUT)], axis=1))
-            n_bytes += len(stretches[-1])
-        done = row.end
-        if number < len(rows):
-            stretches.append(data[row.start : row.end])
-            breaks.append(np.array([[n_bytes, n_bytes + row.end - row.start, row.token_id]], dtype=np.int64))
-            n_bytes += row.end - row.start
-    return b"".join(stretches), np.concatenate(breaks)
+def _joined(parts: list[str]) -> bytes:
+    return to_text(SEPARATOR).join(parts).encode(errors="surrogateescape")
 
 
-def _ends(parts: list[str], joined: bytes) -> NDArray[np.int64]:
-    """The end of each part in the bytes of all, each followed by a separator."""
+def _ends(joined: bytes, parts: list[list[str]], tokens: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each part of some stretches ends: each part is followed by a separator, and each stretch but the last by a
+    token."""
     ends = np.flatnonzero(np.frombuffer(joined, dtype=np.uint8) == SEPARATOR[0])
-    if len(ends) == len(parts):
+    ends = ends[~np.isin(ends, tokens[:, 0])]
+    if len(ends) == sum(map(len, parts)):
         return ends
     # Invalid UTF-8 has such bytes, too.
-    lengths = [len(part.encode(errors="surrogateescape")) for part in parts]
-    return np.cumsum(np.array(lengths) + 1) - 1
+    starts = [0, *tokens[:, 1].tolist()]
+    lengths = [[len(part.encode(errors="surrogateescape")) + 1 for part in found] for found in parts]
+    return np.concatenate([np.cumsum([start, *of_parts])[1:] - 1 for start, of_parts in zip(starts, lengths, strict=True)])
 
 
 def _character_before(text: bytes, place: int, floor: int) -> str:
