@@ -41,7 +41,13 @@ def theirs_with(trained: nbbpe.Tokenizer, **parts: Any) -> Any:
     """A tokenizers.Tokenizer of a trained vocabulary and some parts."""
     vocab = {spell(token): token_id for token_id, token in trained.vocab.items()}
     merges = [(spell(left), spell(right)) for left, right in trained.merges]
-    made = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocab, merges=merges))
+    suffix = parts.get("suffix", "")
+    if suffix:  # then no token has a space
+        merges = [(left, right + end) for left, right in merges for end in ("", suffix) if "Ġ" not in left + right]
+        characters = [text for text in vocab if len(text) == 1]
+        texts = [*characters, *(text + suffix for text in characters), *map("".join, merges)]
+        vocab = {text: token_id for token_id, text in enumerate(dict.fromkeys(texts))}
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocab, merges=merges, end_of_word_suffix=suffix))
     made.pre_tokenizer = parts.get("pre_tokenizer") or pre.ByteLevel(add_prefix_space=False)
     made.decoder = tokenizers.decoders.ByteLevel()
     if parts.get("normalizer") is not None:
@@ -68,6 +74,8 @@ BYTES = pre.ByteLevel(add_prefix_space=False)
 NO_REGEX = pre.ByteLevel(add_prefix_space=False, use_regex=False)
 # With fewer letters than the file has.
 DEEPSEEK_V2 = [r"[\r\n]", r"\s?[A-Za-zµÀ-ÖØ-öø-ƺ]+", r"\s?[!-/:-~！-／：-～‘-‟、-。]+", r"\s+$", "[一-龥ࠀ-一가-힣]+"]
+
+CLIP = r"""<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"""
 
 # From family to what makes it: each file of this structure is read with equal ids.
 FAMILIES: dict[str, dict[str, Any]] = {
@@ -159,6 +167,19 @@ FAMILIES: dict[str, dict[str, Any]] = {
     },
     "Punctuation removed": {"pre_tokenizer": pre.Sequence([pre.Punctuation("removed"), BYTES]), "added": [S]},
     "Split removed": {"pre_tokenizer": pre.Sequence([pre.Split(" ", "removed"), BYTES]), "added": [S]},
+    "CLIP": {
+        "suffix": "</w>",
+        "normalizer": norm.Sequence([norm.NFC(), norm.Replace(tokenizers.Regex(r"\s+"), " "), norm.Lowercase()]),
+        "pre_tokenizer": pre.Sequence([pre.Split(tokenizers.Regex(CLIP), "removed", invert=True), BYTES]),
+        "added": [S, Added("<B>", special=True, normalized=True)],
+        "post_processor": post.RobertaProcessing(("</s>", 2), ("<s>", 0)),
+    },
+    "ends of words": {"suffix": '"e', "pre_tokenizer": pre.Sequence([pre.WhitespaceSplit(), NO_REGEX]), "added": [S, MASK]},
+    "ends of words and of digits": {
+        "suffix": "⏎",
+        "pre_tokenizer": pre.Sequence([pre.Metaspace(), pre.Digits(individual_digits=True), BYTES]),
+        "added": [S, WORD],
+    },
     "Lowercase": {"normalizer": norm.Lowercase(), "added": [S, MASK]},
     "Strip": {"normalizer": norm.Strip(), "added": [S]},
     "Strip left": {"normalizer": norm.Strip(left=True, right=False), "added": [S, MASK]},

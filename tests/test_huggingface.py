@@ -457,7 +457,7 @@ REFUSED = {
     "WordPiece": (changed("model.type", "WordPiece"), "model.type is 'WordPiece'"),
     "dropout": (changed("model.dropout", 0.1), "model.dropout is 0.1, which makes encoding random"),
     "a prefix": (changed("model.continuing_subword_prefix", "##"), "model.continuing_subword_prefix is '##'"),
-    "a suffix": (changed("model.end_of_word_suffix", "</w>"), "model.end_of_word_suffix is '</w>'"),
+    "a suffix": (changed("model.end_of_word_suffix", "</w>"), r"the words of this tokenizer end in .</w>."),
     "a new key of the model": (changed("model.magic", 1), "model has 'magic', which nbbpe does not know"),
     "a new key": (changed("magic", 1), "the file has 'magic'"),
     "a new version": (changed("version", "2.0"), "version must be \"1.0\", and is '2.0'"),

@@ -388,7 +388,7 @@ def test_gpt2s_files_of_models_with_its_tokenizer_are_read(tokenizer, tmp_path, 
 
 
 def test_a_vocabulary_with_ends_of_words_is_refused(tmp_path):
-    """As that of Stable Diffusion, a folder without tokenizer.json."""
+    """Where no file says that it is CLIP's."""
     characters = byte_characters().values()
     vocab = {text: number for number, text in enumerate([*characters, *(f"{each}</w>" for each in characters), "th</w>"])}
     (tmp_path / "vocab.json").write_text(json.dumps(vocab))
