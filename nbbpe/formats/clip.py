@@ -14,7 +14,6 @@ from ..model.model import Model
 from ..system.paths import Path
 from . import gpt2, huggingface
 from .from_transformers import read_beside, read_object
-from .pretokenizers import BYTE_LEVEL
 from .spelling import spell
 from .to_huggingface import TOKEN_FLAGS
 from .transformers_names import CONFIG, ROLES
@@ -37,6 +36,8 @@ def is_clip(vocab_path: Path) -> bool:
 
 def read_model(vocab_path: Path, merges_path: Path) -> Model:
     """From the two files and those beside them. Raises ValueError that names the file which is broken."""
+    from .pretokenizers import BYTE_LEVEL  # which imports `regex`
+
     name = os.fspath(vocab_path)
     entries = gpt2.read_entries(vocab_path)
     merges = [[spell(left), spell(right)] for left, right in gpt2.read_merges(merges_path, {}).values()]
