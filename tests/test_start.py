@@ -48,6 +48,19 @@ def test_what_encoding_does_not_need_is_not_imported():
 
 
 @pytest.mark.usefixtures("stored")
+def test_what_loading_does_not_need_is_not_imported(tmp_path):
+    folder = str(tmp_path / "saved")
+    processes.run(f"import nbbpe; nbbpe.train(documents=['the cat sat'] * 9, vocab_size=260).save({folder!r})")
+    script = f"""
+import sys
+import nbbpe
+tok = nbbpe.load({folder!r})
+print(len(tok.encode("the cat")) > 0, [name for name in {NOT_NEEDED} if name in sys.modules])
+"""
+    assert processes.run(script).split() == ["True", "[]"]
+
+
+@pytest.mark.usefixtures("stored")
 def test_what_training_does_not_need_is_not_imported():
     names = ("pyarrow", "fractions", *NOT_NEEDED)
     script = f"""
