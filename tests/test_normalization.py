@@ -678,6 +678,7 @@ def test_a_short_text_is_normalized_without_a_window(plain, nfc, monkeypatch):
     for text in "e\u0301", "the e\u0301 cat", "\udc80e\u0301", "\ud83de\u0301", "e\u0301\udced\udca0\udc80":
         assert nfc.encode(text) == expected(plain, to_bytes(text), "NFC")
         assert nfc.encode_ordinary(text) == nfc.encode(text)
-    for text in "e\u0301>", f"e\u0301{END}":  # it might have a special token, and this one has
-        with pytest.raises(TypeError):
-            nfc.encode(text)
+    for text in "e\u0301>", f"e\u0301{END}", f"{END}e\u0301{END}{END} e\u0301\u0301":
+        ids = nfc.encode(text)
+        assert nfc.count(text) == len(ids)
+        assert nfc.encode_array(text).tolist() == ids == expected(plain, text.encode(), "NFC")

@@ -13,8 +13,8 @@ import pytest
 import texts
 
 import nbbpe
+from nbbpe.encoding.prepared_encoder import PreparedEncoder
 from nbbpe.model.byte_alphabet import byte_characters
-from nbbpe.text import preparation
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 SPLIT = {"type": "WhitespaceSplit"}
@@ -111,7 +111,7 @@ def test_short_texts_are_encoded_as_long_ones(path, monkeypatch):
         "he \ud800",
     ]
     ids = [tokenizer.encode(text) for text in samples]
-    monkeypatch.setattr(preparation.Preparation, "cut", lambda self, text: None)
+    monkeypatch.setattr(PreparedEncoder, "encode_short", lambda *arguments: None)
     assert ids == [tokenizer.encode(text) for text in samples]
     assert ids == [tokenizer.encode(f"{text} " * 3000)[: len(found)] for text, found in zip(samples, ids, strict=True)]
 

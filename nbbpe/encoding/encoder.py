@@ -137,6 +137,23 @@ class RewritingEncoder(Encoder):
         encoder, data, sought = self.for_text(text, specials)
         return len(self._encode_rewritten(data, specials)) if encoder is self else encoder.count(data, sought)
 
+    def _encode_stretches(
+        self, stretches: list[tuple[bytes | None, int | None]], specials: SpecialTokens | None, form: type
+    ) -> Any:
+        """The ids of a short text from its rewritten stretches, see `between` in text/special_search.py; as `encode_short`.
+
+        specials : what is found in the stretches
+        """
+        if len(stretches) == 1:
+            return self._encoder.encode_short(stretches[0][0], specials, form)
+        ids: list[int] = []
+        for stretch, token_id in stretches:
+            found = self._encoder.encode_short(stretch, specials, list)
+            if found is None:
+                return None
+            ids += found if token_id is None else [*found, token_id]
+        return ids if form is list else len(ids) if form is int else np.array(ids, dtype=self.dtype)
+
     def _encode_rewritten(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
         return self.encode_window(self.window_of(to_bytes(text), specials))
 

@@ -10,7 +10,7 @@ from ..text.normal_characters import Form
 from ..text.normal_check import is_normal
 from ..text.normalization import last_cut, normalized, normalized_text
 from ..text.rewriting import RewritingReader, rewritten_window
-from ..text.special_search import ends_of, may_have
+from ..text.special_search import Sought, between
 from ..text.utf8 import Data, to_bytes, to_text
 from ..text.windows import Window, Windows
 from .encoder import SHORT, Encoder, RewritingEncoder
@@ -30,10 +30,13 @@ class NormalizingEncoder(RewritingEncoder):
             return None
         if is_normal(text, self._form):
             return self._encoder.encode_short(text, specials, form)
-        if specials is not None and may_have(text, ends_of(specials)):
-            return None
-        # Nor are tokens looked for in what becomes of it.
-        return self._encoder.encode_short(normalized_text(to_text(to_bytes(text)), self._form), None, form)
+        data = to_bytes(text)
+        tokens = [] if specials is None else Sought.of(specials).found_in(data).tolist()
+        stretches: list[tuple[bytes | None, int | None]] = [
+            (normalized_text(to_text(stretch), self._form).encode(errors="surrogateescape"), token_id)
+            for stretch, token_id in between(data, tokens)
+        ]
+        return self._encode_stretches(stretches, None, form)  # nor are tokens looked for in what becomes of them
 
     def for_text(
         self, text: str | Data, specials: SpecialTokens | None

@@ -13,9 +13,10 @@ import numpy as np
 
 from ..model.model import Model
 from ..model.special_tokens import find_overlap, pack
-from ..text.preparation import Preparation, Rule, TextState, can_be_cut, last_cut
+from ..text.preparation import Preparation, TextState, can_be_cut, last_cut
 from ..text.rewriting import Rewrite, RewritingReader, rewritten_window
-from ..text.special_search import ends_of, may_have
+from ..text.ruled_tokens import Rule
+from ..text.special_search import Sought
 from ..text.text_windows import first_special
 from ..text.utf8 import Data, has_surrogates, to_bytes
 from ..text.windows import CUT, SEPARATOR, Window, Windows, concatenated
@@ -37,14 +38,14 @@ class _Turns(NamedTuple):
     both   : in a text that is normal already, where both are found at once; None if tokens of the two may overlap
     marked : in a text that is normal already, with the whitespace that they take; None if the kernel that encodes cannot
         do so
-    ends   : the characters with which those of `first` end, see `ends_of`
+    short  : `first` and `later` for short texts
     """
 
     first: SpecialTokens
     later: SpecialTokens
     both: SpecialTokens | None
     marked: SpecialTokens | None
-    ends: str | None
+    short: tuple[Sought, Sought]
 
 
 class PreparedEncoder(RewritingEncoder):
@@ -73,10 +74,9 @@ class PreparedEncoder(RewritingEncoder):
         self._with_rule: dict[type, list[Any]] = {str: with_rule, bytes: [token.encode() for token in with_rule]}
         self._rules_of_ascii = "".join(with_rule).isascii()
         self._looks_first = self._preparation.forms is not None and len(with_rule) <= _FEW_WITH_RULE
-        self._only_normalizes = extras.cutter is None and not ruled and not (extras.prefix_space and model.later)
         self._space: dict[type, Any] = {str: " ", bytes: b" "} if extras.prefix_space else {str: "", bytes: b""}
         self._has_all = not model.lacking
-        self._separator = pack([SEPARATOR], [CUT])
+        self._separator = None if extras.cutter is None else pack([SEPARATOR], [CUT])
         self._kept: dict[bytes, _Turns] = {}
         self._allowed = self._turns_of(None)
         self._latest: tuple[SpecialTokens | None, _Turns] = None, self._allowed
@@ -115,7 +115,8 @@ class PreparedEncoder(RewritingEncoder):
             if self._preparation.marks and not later:
                 lengths, ids = of_first.tokens.T
                 marked = of_first._replace(tokens=np.stack([lengths, self._preparation.marked(ids)], axis=1))
-            found = _Turns(of_first, pack_special_tokens(later), both, marked, ends_of(of_first))
+            of_later = pack_special_tokens(later)
+            found = _Turns(of_first, of_later, both, marked, (Sought.of(of_first), Sought.of(of_later)))
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
             self._kept[key] = found
@@ -137,20 +138,9 @@ class PreparedEncoder(RewritingEncoder):
             sought = self._left(spaced, turns)
             if sought is not None:
                 return self._encoder.encode_short(spaced, sought, form)
-            if len(text) <= SHORT and (prepared := self._prepared(text, turns)) is not None:
-                return self._encoder.encode_short(*prepared, form)
+            if len(text) <= SHORT:
+                return self._encode_stretches(self._preparation.stretches(text, *turns.short), self._separator, form)
         return None
-
-    def _prepared(self, text: str, turns: _Turns) -> tuple[str | bytes, SpecialTokens] | None:
-        """A text without tokens of the first turn, prepared, and what to look for in it; None if it may have some."""
-        if may_have(text, turns.ends):
-            return None
-        if self._only_normalizes:
-            return self._spaced(self._preparation.normalized(text)), turns.later
-        if self._preparation.cutter is None or turns.later.longest:
-            return None
-        cut = self._preparation.cut(text)
-        return None if cut is None else (cut, self._separator)
 
     def _spaced(self, text: Any) -> Any:
         """A str or bytes with a space in front, if the tokenizer puts one there. (A token may begin with it.)"""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import regex
@@ -25,9 +25,10 @@ from .normal_characters import FORMS, Form
 from .normal_check import is_normal
 from .normalization import normalized
 from .normalizer import Chain
-from .special_search import find_breaks
+from .ruled_tokens import Row, Rule, as_rows, character_before, ruled
+from .special_search import Sought, between, find_breaks
 from .unicode_sets import WHITESPACE, WORD
-from .utf8 import LONGEST_CHARACTER, padded, to_bytes, to_text
+from .utf8 import padded, to_bytes, to_text
 from .windows import CUT, SEPARATOR, Window
 
 if TYPE_CHECKING:
@@ -37,27 +38,6 @@ _WORD = regex.compile(f"[{WORD}]")
 _ASCII_SPACE = b" \t\n\r\x0b\x0c"
 _SPACE = 0x20
 _NEAR = 1 << 12
-
-
-class Rule(NamedTuple):
-    """How a special token is found.
-
-    lstrip, rstrip : whether it takes the whitespace before it, and after it
-    single_word    : whether it is found only if no letter, digit or the like is beside it
-    """
-
-    lstrip: bool = False
-    rstrip: bool = False
-    single_word: bool = False
-
-
-class _Row(NamedTuple):
-    """A token in a text, or (`is_border`) a border that no rule looks across, such as what separates two documents."""
-
-    start: int
-    end: int
-    token_id: int
-    is_border: bool
 
 
 @dataclass
@@ -132,12 +112,12 @@ class Preparation:
         """
         if (with_forms := self._with_forms(text, rows, later, state)) is not None:  # as most parts, in less time
             return with_forms
-        data, found = self._normalized(text, self._ruled(text, _as_rows(rows, text)), state)
+        data, found = self._normalized(text, ruled(self.rules, text, as_rows(rows, text)), state)
         if later.longest:
             window = padded(data)
             new = find_breaks(window, 0, len(data), len(data), later)
             borders = [row._replace(is_border=True) for row in found]
-            found = self._ruled(data, sorted([*borders, *_as_rows(new, data)]))
+            found = ruled(self.rules, data, sorted([*borders, *as_rows(new, data)]))
         if self.cutter is not None:
             return self._cut(data, found)
         breaks = np.array([row[:3] for row in found], dtype=np.int64).reshape(-1, 3)
@@ -180,12 +160,12 @@ class Preparation:
     def _has_rule(self, rows: NDArray[np.int64]) -> bool:
         return not self.rules.keys().isdisjoint(rows[:, 2].tolist())
 
-    def _normalized(self, text: bytes, rows: list[_Row], state: TextState) -> tuple[bytes, list[_Row]]:
+    def _normalized(self, text: bytes, rows: list[Row], state: TextState) -> tuple[bytes, list[Row]]:
         """The stretches between rows, normalized; one byte replaces the text of each row."""
         parts: list[bytes] = []
-        found: list[_Row] = []
+        found: list[Row] = []
         done = n_bytes = of_document = 0
-        for row in [*rows, _Row(len(text), len(text), 0, False)]:
+        for row in [*rows, Row(len(text), len(text), 0, False)]:
             if row.start > done:
                 stretch = text[done : row.start]
                 self._check(stretch, state.n_bytes + done - of_document)
@@ -202,16 +182,31 @@ class Preparation:
         state.n_bytes += len(text) - of_document
         return b"".join(parts), found
 
-    def normalized(self, text: str) -> str:
-        """A text without special tokens, normalized."""
-        return self.chain.apply(to_text(to_bytes(text)), set())
+    def stretches(self, text: str, first: Sought, later: Sought) -> list[tuple[bytes | None, int | None]]:
+        """The stretches of a text between its tokens, prepared, each with the id of the token behind it, see `between`.
 
-    def cut(self, text: str) -> bytes | None:
-        """A text without special tokens, normalized and cut, with a separator between the parts.
-
-        None if these parts have such a byte, too, which only invalid UTF-8 has.
+        The same as `prepared` gives, without arrays, which take most of the time where a text is short. What was cut has a
+        separator between its parts, and is None if these have such a byte, too, as invalid UTF-8 has.
         """
-        parts = self._parts(self.normalized(text))
+        found: list[tuple[bytes | None, int | None]] = []
+        for original, token_id in self._between(to_bytes(text), first):
+            stretch = self.chain.apply(to_text(original), set())
+            if later.specials.longest:
+                *inner, (last, _) = self._between(stretch.encode(errors="surrogateescape"), later)
+                found += [(self._ready(to_text(each)), inner_id) for each, inner_id in inner]
+                stretch = to_text(last)
+            found.append((self._ready(stretch), token_id))
+        return found
+
+    def _between(self, text: bytes, sought: Sought) -> list[tuple[bytes, int | None]]:
+        return between(text, ruled(self.rules, text, as_rows(sought.found_in(text), text)))
+
+    def _ready(self, stretch: str) -> bytes | None:
+        """A normalized stretch, cut and with its spaces in front, see `stretches`."""
+        if self.cutter is None:
+            needs_space = self.prefix_space and stretch and not stretch.startswith(" ")
+            return (" " + stretch if needs_space else stretch).encode(errors="surrogateescape")
+        parts = self._parts(stretch)
         joined = _joined(parts)
         return joined if joined.count(SEPARATOR) == max(len(parts) - 1, 0) else None
 
@@ -220,7 +215,7 @@ class Preparation:
         parts = [] if self.cutter is None else self.cutter.parts(stretch)
         return [part if part.startswith(" ") else " " + part for part in parts] if self.prefix_space else parts
 
-    def _cut(self, data: bytes, rows: list[_Row]) -> tuple[bytes, NDArray[np.int64]]:
+    def _cut(self, data: bytes, rows: list[Row]) -> tuple[bytes, NDArray[np.int64]]:
         """The parts that the cutter leaves of each stretch, with a separator and a break between them; and all breaks.
 
         There is one at the end of the data, too: what was dropped between this text and the next must keep them apart.
@@ -229,7 +224,7 @@ class Preparation:
         parts: list[list[str]] = []
         tokens: list[list[int]] = []
         done = n_bytes = 0
-        for row in [*rows, _Row(len(data), len(data), 0, False)]:
+        for row in [*rows, Row(len(data), len(data), 0, False)]:
             found = self._parts(to_text(data[done : row.start])) if row.start > done else []
             parts.append(found)
             stretches.append(_joined([*found, ""]))
@@ -262,47 +257,6 @@ class Preparation:
             f"byte {place + at:,} of the text is 0x{stretch[at]:02x}, which is invalid UTF-8, and this tokenizer's "
             "vocabulary has no token for it; decode the text with errors='replace' first"
         )
-
-    def _ruled(self, text: bytes, rows: list[_Row]) -> list[_Row]:
-        """The rows that remain, with the text that they take, by the rules of their tokens. They do not overlap then."""
-        if not self.rules or not any(row.token_id in self.rules for row in rows):
-            return rows
-        limits = [row.start for row in rows if row.is_border] + [len(text)]
-        n_borders = floor = done = 0
-        spaces = range(0)  # the places in the whitespace that the last look behind a token found; the token may recur in it
-        found: list[_Row] = []
-        for row in rows:
-            start, end = row.start, row.end
-            if row.is_border:
-                floor = done = end
-                spaces = range(0)
-                n_borders += 1
-            else:
-                rule = self.rules.get(row.token_id, Rule())
-                limit = limits[n_borders]
-                if rule.single_word and (
-                    _WORD.match(_character_before(text, start, floor)) or _WORD.match(_character_at(text, end, limit))
-                ):
-                    continue
-                if rule.lstrip:
-                    start = max(_space_before(text, start, max(floor, done)), done)
-                if rule.rstrip:
-                    if end not in spaces:
-                        spaces = range(end, _space_after(text, end, limit) + 1)
-                    end = spaces[-1]
-                if start >= end:  # it is whitespace, and the token before took all of it
-                    continue
-                done = end
-            if found and found[-1].end > start:  # the token before took the text of this one
-                found[-1] = found[-1]._replace(end=start)
-            found.append(row._replace(start=start, end=end))
-        return found
-
-
-def _as_rows(rows: NDArray[np.int64], text: bytes) -> list[_Row]:
-    # A special token may be what separates documents, too, and its rules are about text that has it.
-    separator = SEPARATOR[0]
-    return [_Row(start, end, token_id, token_id < 0 or text[start] == separator) for start, end, token_id in rows.tolist()]
 
 
 def _with_spaces(data: bytes, breaks: NDArray[np.int64], state: TextState) -> tuple[bytes, NDArray[np.int64]]:
@@ -337,32 +291,6 @@ def _ends(joined: bytes, parts: list[list[str]], tokens: NDArray[np.int64]) -> N
     return np.concatenate([np.cumsum([start, *of_parts])[1:] - 1 for start, of_parts in zip(starts, lengths, strict=True)])
 
 
-def _character_before(text: bytes, place: int, floor: int) -> str:
-    """The character that ends at a place; "" where there is none."""
-    start = place - 1
-    while start > floor and place - start < LONGEST_CHARACTER and text[start] & 0xC0 == 0x80:
-        start -= 1
-    return to_text(text[max(start, floor) : place])[-1:]
-
-
-def _character_at(text: bytes, place: int, limit: int) -> str:
-    return to_text(text[place : min(place + LONGEST_CHARACTER, limit)])[:1]
-
-
-def _space_before(text: bytes, place: int, floor: int) -> int:
-    """Where the whitespace starts that ends at a place."""
-    while (character := _character_before(text, place, floor)) and character in WHITESPACE:
-        place -= len(character.encode())
-    return place
-
-
-def _space_after(text: bytes, place: int, limit: int) -> int:
-    """Where the whitespace ends that starts at a place."""
-    while (character := _character_at(text, place, limit)) and character in WHITESPACE:
-        place += len(character.encode())
-    return place
-
-
 def can_be_cut(chain: Chain, later: Iterable[str]) -> bool:
     """Whether a text can be prepared in parts, cut before whitespace that follows another character.
 
@@ -395,7 +323,7 @@ def last_cut(window: Window, rules: Mapping[int, Rule]) -> int:
             break
         near = max(space - _NEAR, 0)
         stop = near + len(data[near : space + 1].rstrip(_ASCII_SPACE))
-        before = _character_before(data, stop, 0)
+        before = character_before(data, stop, 0)
         if stop > near and before and before not in WHITESPACE:
             # The first break that does not end before it: it must start there or later.
             row = int(np.searchsorted(ends, stop))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .utf8 import padded
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
 _AT_ONCE = 1 << 20  # bytes of text that are searched between two checks for Ctrl-C
-_FEW_ENDS = 8  # characters, for which a short text is searched in less time than for the tokens themselves
+_FEW_ENDS = 8  # bytes, for which a short text is searched in less time than for the tokens themselves
 
 
 def find_breaks(
@@ -42,15 +45,39 @@ def find_breaks(
     return np.concatenate(parts) if parts else np.empty((0, 3), dtype=np.int64)
 
 
-def ends_of(specials: SpecialTokens) -> str | None:
-    """The characters with which special tokens end, of which a text without these tokens mostly has none.
+class Sought(NamedTuple):
+    """Special tokens to look for in short texts.
 
-    None if there are many, or others than those of ASCII.
+    ends : the bytes with which they end, of which a text without these tokens mostly has none; None if there are many
     """
-    ends = [first + i for first, n in specials.last_bytes.tolist() for i in range(n)]
-    return None if len(ends) > _FEW_ENDS or not all(end < 0x80 for end in ends) else bytes(ends).decode()
+
+    specials: SpecialTokens
+    ends: bytes | None
+
+    @classmethod
+    def of(cls, specials: SpecialTokens) -> Sought:
+        """With the ends of some special tokens."""
+        ends = [first + i for first, n in specials.last_bytes.tolist() for i in range(n)]
+        return cls(specials, None if len(ends) > _FEW_ENDS else bytes(ends))
+
+    def found_in(self, text: bytes) -> NDArray[np.int64]:
+        """The tokens in a text, see `find_breaks`."""
+        if self.ends is not None and not any(map(text.__contains__, self.ends)):
+            return np.empty((0, 3), dtype=np.int64)
+        return find_breaks(padded(text), 0, len(text), len(text), self.specials)
 
 
-def may_have(text: str, ends: str | None) -> bool:
-    """Whether a text may have one of the special tokens that have these ends, as `ends_of` gives them."""
-    return ends is None or any(map(text.__contains__, ends))
+def between(text: bytes, tokens: Iterable[Sequence[int]]) -> list[tuple[bytes, int | None]]:
+    """The stretches of a text between tokens, each with the id of the token behind it; of the last one None.
+
+    tokens : start, end and id of each, in order
+
+    >>> between(b"a<s>b", [(1, 4, 7)])
+    [(b'a', 7), (b'b', None)]
+    """
+    found: list[tuple[bytes, int | None]] = []
+    done = 0
+    for start, end, token_id, *_ in tokens:
+        found.append((text[done:start], token_id))
+        done = end
+    return [*found, (text[done:], None)]
