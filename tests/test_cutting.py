@@ -33,7 +33,7 @@ CUTS: dict[str, tuple[dict[str, Any], Any]] = {
     "Punctuation": (
         {
             "type": "Split",
-            "pattern": {"Regex": f"[{cutting.ASCII_PUNCTUATION}{cutting.members(cutting.PUNCTUATION)}]"},
+            "pattern": {"Regex": cutting.punctuation()},
             "behavior": "Isolated",
             "invert": False,
         },

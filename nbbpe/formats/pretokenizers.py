@@ -14,9 +14,8 @@ import regex
 
 from ..patterns.pattern import NAMED, Pattern, get_pattern, regex_pattern
 from ..system.excerpt import cut, shown
-from ..text.cutting import ASCII_PUNCTUATION, BEHAVIORS, WORD_END, Cutter
+from ..text.cutting import BEHAVIORS, WORD_END, Cutter, punctuation
 from ..text.cutting import KINDS as CUTS
-from ..text.unicode_sets import PUNCTUATION, members
 from .dialects import escaped, translated
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
@@ -25,7 +24,6 @@ BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": Tr
 _BY_GPT2 = {"type": "Split", "pattern": {"Regex": NAMED["gpt2"].regexes[0]}, "behavior": "Isolated", "invert": False}
 
 _BESIDE_BYTE_LEVEL = ("Digits", "Punctuation", *CUTS)
-_PUNCTUATION = ASCII_PUNCTUATION + members(PUNCTUATION)  # of the step Punctuation
 _ONE_SET = regex.compile(
     r"(?:\\p\{\^?\w+\}|\\[sSdD]|\[(?:[^\\\[\]^&|~-]|\\.\{?\w*\}?|(?<=\w)-(?=\w))+\]|[^\\\[\](){}.*+?|^$])"
 )
@@ -96,7 +94,7 @@ def _pattern(step: dict[str, Any]) -> Pattern | None:
     if step["type"] == "Digits":
         return get_pattern(r"\p{N}" if step.get("individual_digits", False) else r"\p{N}+")
     behavior = _behavior(step)
-    return None if behavior == "Removed" else get_pattern(_of_set(_PUNCTUATION, behavior))
+    return None if behavior == "Removed" else get_pattern(_of_set(punctuation()[1:-1], behavior))
 
 
 def _cut_step(step: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +103,7 @@ def _cut_step(step: dict[str, Any]) -> dict[str, Any]:
     if kind == "Digits":
         text, behavior = r"\p{N}", "Isolated" if step.get("individual_digits", False) else "Contiguous"
     elif kind == "Punctuation":
-        text, behavior = f"[{_PUNCTUATION}]", step.get("behavior", "Isolated")
+        text, behavior = punctuation(), step.get("behavior", "Isolated")
     elif kind == "Split" and isinstance(pattern, dict) and isinstance(pattern.get("Regex"), str):
         return {**step, "pattern": {"Regex": str(_regex_of(pattern["Regex"]).regex)}}
     else:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ..patterns.given_regex import check_repeats, naming_regex, seconds_for
@@ -117,14 +118,21 @@ def string_or_regex(pattern: dict[Any, Any], step: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class StepRegex:
-    """The regex of a step, as one of `regex`. What takes too long is a ValueError that names the step.
+    """The regex of a step. What takes too long is a ValueError that names the step.
 
-    n_quick : characters of the longest text for which it needs no limit of time
+    compiled : one of `regex`, or of `re`, which has no limit of time
+    n_quick  : characters of the longest text for which it needs no limit of time
     """
 
     compiled: Any
     step: str
     n_quick: int
+
+    def as_group(self) -> StepRegex:
+        """The same regex as a group, for `split`."""
+        grouped = f"({self.compiled.pattern})"
+        compile_regex = re.compile if isinstance(self.compiled, re.Pattern) else regex.compile
+        return replace(self, compiled=compile_regex(grouped))
 
     def findall(self, text: str) -> list[str]:
         """The matches, if the regex has no group."""
@@ -132,6 +140,13 @@ class StepRegex:
             return list(self.compiled.findall(text))
         with self._naming_timeout(text):
             return list(self.compiled.findall(text, timeout=seconds_for(text)))
+
+    def split(self, text: str) -> list[str]:
+        """The text between matches, and if all of the regex is a group, the matches, too."""
+        if len(text) <= self.n_quick:
+            return list(self.compiled.split(text))
+        with self._naming_timeout(text):
+            return list(self.compiled.split(text, timeout=seconds_for(text)))
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where the matches start and end."""
