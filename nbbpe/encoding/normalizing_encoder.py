@@ -26,7 +26,7 @@ class NormalizingEncoder(RewritingEncoder):
 
     def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
         """See Encoder. Few short texts are not in a normal form."""
-        if type(text) is not str or not (text.isascii() or len(text) <= SHORT):
+        if not (type(text) is str or type(text) is bytes) or not (text.isascii() or len(text) <= SHORT):
             return None
         if is_normal(text, self._form):
             return self._encoder.encode_short(text, specials, form)

@@ -130,7 +130,9 @@ class PreparedEncoder(RewritingEncoder):
 
     def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
         """See Encoder. All vocabularies have the bytes of ASCII."""
-        if type(text) is str and (text.isascii() or (self._has_all and len(text) <= SHORT)):
+        if (type(text) is str and (text.isascii() or (self._has_all and len(text) <= SHORT))) or (
+            type(text) is bytes and len(text) <= SHORT and self._preparation.has_all(text)
+        ):
             turns = self._turns(specials)
             if turns.marked is not None and self._preparation.leaves(text):
                 return self._encoder.encode_short(text, turns.marked, form)

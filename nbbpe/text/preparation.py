@@ -182,7 +182,7 @@ class Preparation:
         state.n_bytes += len(text) - of_document
         return b"".join(parts), found
 
-    def stretches(self, text: str, first: Sought, later: Sought) -> list[tuple[bytes | None, int | None]]:
+    def stretches(self, text: str | bytes, first: Sought, later: Sought) -> list[tuple[bytes | None, int | None]]:
         """The stretches of a text between its tokens, prepared, each with the id of the token behind it, see `between`.
 
         The same as `prepared` gives, without arrays, which take most of the time where a text is short. What was cut has a
