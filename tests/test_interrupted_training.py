@@ -186,6 +186,21 @@ def test_with_ids_that_were_chosen_since_it_does_not_go_on():
     assert nbbpe.train(documents=DOCUMENTS, vocab_size=330, start=with_last).special_tokens == whole.special_tokens
 
 
+@pytest.mark.filterwarnings("ignore:training was interrupted")
+@pytest.mark.parametrize("saves", [False, True])
+def test_without_tokens_that_were_dropped_since_it_does_not_go_on(tmp_path, saves):
+    """The vocabulary of one go has them, at other places than where they would be made again."""
+    stop = sends(signal.SIGINT, "learn merges", after=10)
+    kept = nbbpe.train(iter(DOCUMENTS), 330, ["<s>"], on_interrupt="keep", progress=stop)
+    smaller, _ = kept.drop([256])
+    if saves:
+        smaller.save(tmp_path / "tok")
+        smaller = nbbpe.load(tmp_path / "tok")
+    with pytest.raises(ValueError, match=r"or tokens were dropped, .* add tokens with Tokenizer.extend"):
+        nbbpe.train(documents=DOCUMENTS, vocab_size=330, start=smaller)
+    assert smaller.extend(documents=DOCUMENTS, vocab_size=330).merges[: len(smaller.merges)] == smaller.merges
+
+
 def test_a_signal_at_the_last_merge_is_no_interruption(recwarn):
     whole = nbbpe.train(iter(DOCUMENTS), 330)
 

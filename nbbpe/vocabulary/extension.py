@@ -99,11 +99,12 @@ def cut_short(model: Model) -> dict[str, Any] | None:
 def check_can_go_on(model: Model, training: Mapping[str, Any], parity: Parity | None) -> None:
     """Raise ValueError where a training that was interrupted, see `cut_short`, cannot go on to the vocabulary of one go."""
     special = sorted(model.special.values())
-    if special != list(range(len(model.ordinary), model.size)):
+    # Of fewer tokens with new ids, nothing else shows that they are not the first that training made.
+    if special != list(range(len(model.ordinary), model.size)) or "reduced_from" in model.provenance:
         raise ValueError(
             "the training of start was interrupted, and its ids were changed since: special tokens do not have the last "
-            "ids, or there are ids without a token, so training cannot continue as it would have. Continue from the "
-            "tokenizer as it was, and change its ids after training; or add tokens with Tokenizer.extend"
+            "ids, there are ids without a token, or tokens were dropped, so training cannot continue as it would have. "
+            "Continue from the tokenizer as it was, and change its ids after training; or add tokens with Tokenizer.extend"
         )
     if "superwords" in training:
         cause = "the training of start, with superwords, was interrupted"
