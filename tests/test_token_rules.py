@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 import naive
@@ -165,6 +166,12 @@ def test_rules_work_in_training_from_text_and_are_recorded(tmp_path):
     }
     tok.save(tmp_path / "tok")
     assert nbbpe.load(tmp_path / "tok").provenance["training"] == tok.provenance["training"]
+
+
+def test_an_object_that_is_called_is_recorded_without_its_address():
+    """Or the files of two runs would differ."""
+    found = nbbpe.TokenRules(forbidden=[functools.partial(bytes.startswith, b"x"), texts.SAMPLE.__contains__, len])
+    assert found.record() == {"forbidden": ["partial", "str.__contains__", "len"]}
 
 
 def test_no_rules_are_no_rules():

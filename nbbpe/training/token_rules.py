@@ -92,7 +92,7 @@ class TokenRules:
         object.__setattr__(self, "seeds", tuple(self.seeds))
 
     def record(self) -> dict[str, Any]:
-        """The rules that are set, for a tokenizer's provenance; a function by its name.
+        """The rules that are set, for a tokenizer's provenance; a function by its name, or that of its type.
 
         >>> import nbbpe
         >>> nbbpe.TokenRules(max_words=2, forbidden="zz").record()
@@ -162,7 +162,8 @@ class TokenFilter:
 
 
 def _name(item: bytes | Callable[[bytes], bool]) -> str:
-    return repr(item) if isinstance(item, bytes) else getattr(item, "__qualname__", repr(item))
+    # The repr of an object that can be called has its address, and files would differ from run to run.
+    return repr(item) if isinstance(item, bytes) else getattr(item, "__qualname__", type(item).__qualname__)
 
 
 def _predicate(item: Forbidden) -> Callable[[bytes], Any]:
