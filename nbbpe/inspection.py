@@ -324,8 +324,9 @@ def merge_counts(tokenizer: Tokenizer, token_counts: NDArray[np.int64]) -> NDArr
     """How often each merge was applied to a text, int64[n_merges], from how often each token is in it (TextFigures.counts).
 
     A merge is applied once for each of its tokens in the text, and for each that became part of a longer token. This holds
-    if every merge makes a new token out of existing ones; None if the merges are not of this kind, or the tokenizer has no
-    list of merges. Raises ValueError unless there is a number for each token.
+    if every merge makes a new token out of existing ones; None if the merges are not of this kind, the tokenizer has no
+    list of merges, or it does not merge a pretoken that is a token (`ignore_merges`) and that merging would not give.
+    Raises ValueError unless there is a number for each token.
 
     >>> import nbbpe.inspection
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)

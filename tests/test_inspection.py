@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from collections import Counter
@@ -41,6 +42,20 @@ def test_figures_of_a_vocabulary(small):
     assert figures.length_counts == Counter(map(len, ordinary))
     assert [token.token for token in figures.longest] == sorted(ordinary, key=len, reverse=True)[:4]
     assert all(small.id_to_token(token.token_id) == token.token for token in figures.longest)
+
+
+def test_merges_of_pretokens_that_are_tokens_are_not_counted(tmp_path):
+    """abc becomes that token without a merge; with the first merge alone it would be a, bc, which abc is not made of."""
+    merges = [(b"b", b"c"), (b"a", b"b"), (b"ab", b"c")]
+    nbbpe.Tokenizer(BYTES | {256: b"bc", 257: b"ab", 258: b"abc"}, merges).to_hf(tmp_path / "t.json")
+    about = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
+    about["model"]["ignore_merges"] = True
+    (tmp_path / "t.json").write_text(json.dumps(about), encoding="utf-8")
+    tokenizer = nbbpe.load(tmp_path / "t.json")
+    counts = inspection.text_figures(tokenizer, documents=["abc"]).counts
+    assert tokenizer.encode("abc") == [258]
+    assert inspection.merge_counts(tokenizer, counts) is None
+    assert inspection.compression_by_size(tokenizer, counts) is None
 
 
 @given(st.lists(st.one_of(texts.texts(), texts.data()), max_size=3))

@@ -133,10 +133,11 @@ def merge_counts(model: Model, counts: NDArray[np.int64]) -> NDArray[np.int64] |
     counts : int64[n_tokens, ...], by ascending id; of one text, or a column for each
 
     None where the merges do not make a new token each, of bytes and tokens that were made before (see
-    inspection.merge_counts).
+    inspection.merge_counts), and where a pretoken that is a token is not merged, as fewer merges then make other tokens of
+    it than those that this token is made of.
     """
     merges = model.merge_ids
-    if merges is None:
+    if merges is None or model.whole:
         return None
     known = {token_id for token_id, token in model.ordinary.items() if len(token) == 1}
     for left, right, result in merges.tolist():

@@ -124,8 +124,7 @@ def report_figures(
         np.add.at(sums, places, of_words)
     counts[-1] = counts[: len(counted)].sum(axis=0)
     sums[-1] = sums[: len(counted)].sum(axis=0)
-    # Where a pretoken that is a token is that token, a smaller vocabulary differs by more than its last merges.
-    by_merges = None if model.whole else _tokens_by_merges(model, counts, sums[:, 0])
+    by_merges = _tokens_by_merges(model, counts, sums[:, 0])
     sizes, n_tokens, applied = by_merges or (*_tokens_by_truncation(model, columns), None)
     curves = [[_per(row[0], n) for n in column] for row, column in zip(sums, n_tokens.T.tolist(), strict=True)]
     n_doubled, doubled = _doubled(model, columns)
