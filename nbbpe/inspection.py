@@ -326,7 +326,7 @@ def merge_counts(tokenizer: Tokenizer, token_counts: NDArray[np.int64]) -> NDArr
     A merge is applied once for each of its tokens in the text, and for each that became part of a longer token. This holds
     if every merge makes a new token out of existing ones; None if the merges are not of this kind, the tokenizer has no
     list of merges, or it does not merge a pretoken that is a token (`ignore_merges`) and that merging would not give.
-    Raises ValueError unless there is a number for each token.
+    Raises ValueError unless there is a whole number for each token.
 
     >>> import nbbpe.inspection
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
@@ -336,14 +336,8 @@ def merge_counts(tokenizer: Tokenizer, token_counts: NDArray[np.int64]) -> NDArr
     """
     from .vocabulary import frequencies
 
-    _check_tokenizer("tokenizer", tokenizer)
-    if np.shape(token_counts) != (len(tokenizer),):
-        raise ValueError(
-            f"token_counts must have a number for each of the {len(tokenizer):,} tokens, by ascending id, and is of shape "
-            f"{np.shape(token_counts)}: give TextFigures.counts of the same tokenizer, or of what its frequencies gives "
-            "[sorted(tok.vocab)]"
-        )
-    return frequencies.merge_counts(tokenizer._model, np.asarray(token_counts))
+    counts = _whole_counts(tokenizer, token_counts)
+    return frequencies.merge_counts(tokenizer._model, counts)
 
 
 def compression_by_size(
@@ -362,8 +356,8 @@ def compression_by_size(
     >>> sizes[[0, -1]].tolist(), bytes_per_token[[0, -1]].round(2).tolist()
     ([256, 264], [1.0, 2.29])
     """
+    token_counts = _whole_counts(tokenizer, token_counts)
     applied = merge_counts(tokenizer, token_counts)
-    token_counts = np.asarray(token_counts)
     vocab = tokenizer._model.packed
     n_bytes = int((token_counts * vocab.lengths).sum())
     if applied is None or not n_bytes:
@@ -372,6 +366,24 @@ def compression_by_size(
     n_shortest = n_bytes - int((token_counts * (vocab.lengths - 1))[special].sum())
     n_tokens = n_shortest - np.cumsum(np.concatenate([[0], applied]))
     return len(tokenizer) - len(applied) + np.arange(len(applied) + 1), n_bytes / n_tokens
+
+
+def _whole_counts(tokenizer: Tokenizer, token_counts: object) -> NDArray[np.int64]:
+    """The argument `token_counts` of a tokenizer as int64: sums of smaller integers could wrap around. See `merge_counts`
+    for the errors."""
+    _check_tokenizer("tokenizer", tokenizer)
+    given = np.asarray(token_counts)
+    if given.shape != (len(tokenizer),):
+        raise ValueError(
+            f"token_counts must have a number for each of the {len(tokenizer):,} tokens, by ascending id, and is of shape "
+            f"{given.shape}: give TextFigures.counts of the same tokenizer, or of what its frequencies gives "
+            "[sorted(tok.vocab)]"
+        )
+    with np.errstate(invalid="ignore"):  # of NaN
+        whole = given.astype(np.int64)
+    if given.dtype == bool or not np.array_equal(whole, given):
+        raise ValueError("token_counts must be whole numbers, how often each token is in the text")
+    return whole
 
 
 def _check_tokenizer(argument: str, tokenizer: object) -> None:

@@ -179,6 +179,24 @@ def test_counts_of_another_vocabulary_are_an_error(small):
     )
 
 
+@pytest.mark.parametrize(("dtype", "count"), [(np.uint8, 100), (np.int32, 2**30)])
+def test_counts_of_few_bits_are_added_up_without_wrapping_around(small, dtype, count):
+    few, many = (np.full(len(small), count, dtype=each) for each in (dtype, np.int64))
+    assert inspection.merge_counts(small, many).max() > np.iinfo(dtype).max
+    assert inspection.merge_counts(small, few).tolist() == inspection.merge_counts(small, many).tolist()
+    for found, expected in zip(*(inspection.compression_by_size(small, each) for each in (few, many)), strict=True):
+        assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("change", [lambda counts: counts / 2, lambda counts: counts > 0, lambda counts: counts * np.nan])
+def test_counts_that_are_no_whole_numbers_are_an_error(small, recwarn, change):
+    counts = change(inspection.text_figures(small, documents=["the cat"]).counts)
+    for figure in inspection.merge_counts, inspection.compression_by_size:
+        with pytest.raises(ValueError, match="token_counts must be whole numbers"):
+            figure(small, counts)
+    assert not recwarn.list
+
+
 def test_special_tokens_of_one_id_are_counted_once():
     """As in o200k_harmony, where a reserved token has the id of another."""
     ranks = BYTE_RANKS | {b"th": 256, b"the": 257}
