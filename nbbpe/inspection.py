@@ -18,6 +18,7 @@ from .sources import check_field, find_inputs
 from .sources.arrow_data import ArrowData
 from .system.choices import check_bool
 from .system.excerpt import shown
+from .system.integers import check_integer
 from .system.paths import Path
 from .system.progress import ProgressOption
 from .text.utf8 import Text
@@ -128,6 +129,7 @@ def vocabulary_figures(tokenizer: Tokenizer, n_longest: int = 10) -> VocabularyF
     (264, Token(token_id=260, token=b' the'))
     """
     _check_tokenizer("tokenizer", tokenizer)
+    n_longest = check_integer("n_longest", n_longest, 0)
     ordinary = tokenizer._model.ordinary
     merges = tokenizer._model.merges
     longest = sorted(ordinary.items(), key=lambda item: (-len(item[1]), item[0]))[:n_longest]
@@ -212,6 +214,7 @@ def text_figures(
     (7, 2.2857142857142856, (Token(token_id=32, token=b' '), 1))
     """
     _check_tokenizer("tokenizer", tokenizer)
+    n_most_frequent = check_integer("n_most_frequent", n_most_frequent, 0)
     vocab = tokenizer._model.packed
     counts = np.zeros(len(vocab.ids), dtype=np.int64)
     options: dict[str, Any] = {
@@ -281,6 +284,7 @@ def compare(
     """
     for name, tokenizer in ("a", a), ("b", b):
         _check_tokenizer(name, tokenizer)
+    n_splits = check_integer("n_splits", n_splits, 0)
     if isinstance(source, Iterator):
         raise TypeError("source is read twice, so it must be a path or a list, not an iterator")
     if isinstance(documents, Iterator):

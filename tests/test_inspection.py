@@ -197,6 +197,18 @@ def test_counts_that_are_no_whole_numbers_are_an_error(small, recwarn, change):
     assert not recwarn.list
 
 
+@pytest.mark.parametrize(("wrong", "error"), [(-1, ValueError), (2.5, TypeError), ("3", TypeError), (None, TypeError)])
+def test_numbers_of_examples_that_cannot_be_are_errors_before_the_text_is_read(small, wrong, error):
+    missing = "missing.txt"
+    for name, figure in (
+        ("n_longest", lambda: inspection.vocabulary_figures(small, wrong)),
+        ("n_most_frequent", lambda: inspection.text_figures(small, missing, wrong)),
+        ("n_splits", lambda: inspection.compare(small, small, missing, wrong)),
+    ):
+        with pytest.raises(error, match=f"{name} must be"):
+            figure()
+
+
 def test_special_tokens_of_one_id_are_counted_once():
     """As in o200k_harmony, where a reserved token has the id of another."""
     ranks = BYTE_RANKS | {b"th": 256, b"the": 257}
