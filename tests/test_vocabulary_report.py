@@ -14,7 +14,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import BYTES, saved_as_ranks, tokenizer_json
+from vocabularies import BYTES, saved_as_ranks, tokenizer_json, with_added_token
 
 import nbbpe
 from nbbpe.evaluation import evaluate
@@ -189,6 +189,22 @@ def test_a_vocabulary_that_merges_by_rank_has_a_curve_too(tmp_path):
         smaller, _ = tok.truncate(size)
         assert ratio == len(text) / len(smaller.encode_ordinary(text))
     assert found.tokens.longest[0].n_made is None
+
+
+def test_a_token_that_is_an_added_one_too_is_no_hindrance_to_a_curve(tmp_path):
+    """It stays in every smaller vocabulary that a user makes, and would be in none of the words here."""
+    merges = [(b"b", b"c"), (b"a", b"b"), (b"ab", b"c"), (b"1", b"2"), (b"x", b"y")]
+    ordinary = nbbpe.Tokenizer(BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}, merges)
+    tok = with_added_token(ordinary, tmp_path, "12", ignore_merges=True)
+    assert tok._model.whole  # abc
+    found = figures_of(tok, {"t": ["abc 12xy", "xyabc"]})
+    assert found.vocab_sizes == list(range(256, 262))
+    ordinary = nbbpe.Tokenizer(tok.vocab, tok.merges)
+    words = ["abc", " ", "xy", "xyabc"]
+    for size, ratio in zip(found.vocab_sizes, found.total.bytes_per_token_by_size, strict=True):
+        # Ignoring merges, as long as abc is a token.
+        n_tokens = sum(1 if word == "abc" and size > 258 else ordinary.truncate(size)[0].count(word) for word in words)
+        assert ratio == len("".join(words)) / n_tokens
 
 
 def test_what_is_not_known_of_tokens_that_are_made_is_not_told(small, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import naive
 import regex
@@ -70,6 +71,20 @@ def tokenizer_json(tmp_path, lacking=(), normalizer=None, add_prefix_space=False
     }
     (tmp_path / "tokenizer.json").write_text(json.dumps(described))
     return nbbpe.load(tmp_path / "tokenizer.json")
+
+
+def with_added_token(tokenizer: nbbpe.Tokenizer, folder, token: str, **model: Any) -> nbbpe.Tokenizer:
+    """The tokenizer with one of its ordinary tokens as an added token, too, through a tokenizer.json with these settings
+    of its model."""
+    tokenizer.to_hf(folder / "added.json")
+    about = json.loads((folder / "added.json").read_text(encoding="utf-8"))
+    flags = dict.fromkeys(("special", "lstrip", "rstrip", "single_word", "normalized"), False)
+    about["added_tokens"] = [{"id": about["model"]["vocab"][token], "content": token, **flags}]
+    about["model"] |= model
+    (folder / "added.json").write_text(json.dumps(about), encoding="utf-8")
+    found = nbbpe.load(folder / "added.json")
+    assert found._model.extras.shared == [token]
+    return found
 
 
 def textbook_ids(tokenizer: nbbpe.Tokenizer, data: bytes, specials: list[str] | None = None) -> list[int]:

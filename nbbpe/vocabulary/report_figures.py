@@ -17,6 +17,7 @@ from ..counting.gathering import Gathering, Limit
 from ..counting.word_counts import WordCounts
 from ..counting.word_table import WordTable
 from ..encoding.pretoken_ids import pretoken_ids
+from ..model.extras import NO_EXTRAS
 from ..model.model import Model
 from ..sources import Input, warn_of_skipped
 from ..system.excerpt import first_few
@@ -189,7 +190,9 @@ def _tokens_by_merges(
 def _tokens_by_truncation(model: Model, columns: _Columns) -> tuple[list[int], NDArray[np.int64]]:
     """The same for any vocabulary, at fewer sizes: all words are encoded again for each."""
     sizes = _chosen_sizes(model, len(model.vocab) - len(first_made(model)), _POINTS_BY_TRUNCATION)
-    smaller = (truncate(model, model.size - len(model.vocab) + size, renumber=False)[0] for size in sizes)
+    # No word has a special token, and one that is an ordinary token, too, could not be dropped.
+    plain = model.with_tokens(model.packed_ordinary, model.merge_ids, {}, extras=NO_EXTRAS)
+    smaller = (truncate(plain, plain.size - len(model.vocab) + size, renumber=False)[0] for size in sizes)
     return sizes, np.array([columns.n_tokens(each) for each in smaller])
 
 
