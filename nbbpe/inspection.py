@@ -329,8 +329,9 @@ def merge_counts(tokenizer: Tokenizer, token_counts: NDArray[np.int64]) -> NDArr
 
     A merge is applied once for each of its tokens in the text, and for each that became part of a longer token. This holds
     if every merge makes a new token out of existing ones; None if the merges are not of this kind, the tokenizer has no
-    list of merges, or it does not merge a pretoken that is a token (`ignore_merges`) and that merging would not give.
-    Raises ValueError unless there is a whole number for each token.
+    list of merges, or it does not merge a pretoken that is a token (`ignore_merges`) and that merging would not give. None
+    also if the text has a token that is both made by a merge and an added token, which is found without merging. Raises
+    ValueError unless there is a whole number for each token.
 
     >>> import nbbpe.inspection
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
@@ -341,7 +342,11 @@ def merge_counts(tokenizer: Tokenizer, token_counts: NDArray[np.int64]) -> NDArr
     from .vocabulary import frequencies
 
     counts = _whole_counts(tokenizer, token_counts)
-    return frequencies.merge_counts(tokenizer._model, counts)
+    model = tokenizer._model
+    shared = np.array([model.special[token] for token in model.extras.shared], dtype=np.int64)
+    if model.merge_ids is not None and counts[model.packed.numbers_of(np.intersect1d(shared, model.merge_ids[:, 2]))].any():
+        return None
+    return frequencies.merge_counts(model, counts)
 
 
 def compression_by_size(

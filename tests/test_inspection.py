@@ -16,7 +16,7 @@ import texts
 from hypothesis import given
 from hypothesis import settings as with_settings
 from hypothesis import strategies as st
-from vocabularies import BYTE_RANKS, BYTES, vocab_of
+from vocabularies import BYTE_RANKS, BYTES, vocab_of, with_added_token
 
 import nbbpe
 from nbbpe import inspection
@@ -56,6 +56,18 @@ def test_merges_of_pretokens_that_are_tokens_are_not_counted(tmp_path):
     assert tokenizer.encode("abc") == [258]
     assert inspection.merge_counts(tokenizer, counts) is None
     assert inspection.compression_by_size(tokenizer, counts) is None
+
+
+def test_tokens_that_are_made_and_added_are_not_counted_as_made(tmp_path):
+    """Where the added token is found, no merge is applied; its count does not say how often that is."""
+    ordinary = nbbpe.Tokenizer(BYTES | {256: b"12", 257: b"xy"}, [(b"1", b"2"), (b"x", b"y")])
+    tokenizer = with_added_token(ordinary, tmp_path, "12")
+    counts = inspection.text_figures(tokenizer, documents=["12 xy"], allowed_special="all").counts
+    assert inspection.merge_counts(tokenizer, counts) is None
+    assert inspection.compression_by_size(tokenizer, counts) is None
+    without = inspection.text_figures(tokenizer, documents=["xy xy"]).counts
+    assert inspection.merge_counts(tokenizer, without).tolist() == [0, 2]
+    assert inspection.compression_by_size(tokenizer, without)[1].tolist() == [1, 1, 5 / 3]
 
 
 @given(st.lists(st.one_of(texts.texts(), texts.data()), max_size=3))

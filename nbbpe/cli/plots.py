@@ -71,7 +71,7 @@ def _draw_merges(axes: Any, applied: Any) -> None:
         ylabel="times",
     )
     if applied is None:
-        _say(axes, "the tokens of this tokenizer do not tell")
+        _say(axes, "this is not known for merges of this kind")
         return
     used = np.flatnonzero(applied)
     axes.plot(used + 1, applied[used], ".", markersize=2, color=_INK)
@@ -81,7 +81,7 @@ def _draw_merges(axes: Any, applied: Any) -> None:
 def _draw_compression(axes: Any, curve: Any) -> None:
     axes.set(title="What the first tokens alone would do", xlabel="tokens in the vocabulary", ylabel="bytes per token")
     if curve is None:
-        _say(axes, "the text is empty, or the tokens of this tokenizer do not tell")
+        _say(axes, "the text is empty, or this is not known for merges of this kind")
         return
     sizes, ratios = curve
     axes.plot(sizes, ratios, color=_INK)
