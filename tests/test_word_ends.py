@@ -133,6 +133,19 @@ def test_a_vocabulary_without_an_end_of_a_byte_is_not_written(path, tmp_path):
     assert not (tmp_path / "again.json").exists()
 
 
+def test_bytes_with_an_end_are_not_pruned(path, tmp_path):
+    """A tokenizer.json could not be written without one, and a text uses few of them."""
+    tokenizer = nbbpe.load(path)
+    n_least = len(VOCAB) - len(MERGES)
+    smaller, _ = tokenizer.prune(documents=["hello hello"], n=n_least + 2)
+    assert [smaller.token_to_id(token) for token in ("ll", "he", "hello ", "oo")] == [513, 512, None, None]
+    smaller.to_hf(tmp_path / "again.json")
+    assert nbbpe.load(tmp_path / "again.json") == smaller
+    assert tokenizer.prune(documents=["hello"], n=n_least)[0].vocab_size == n_least
+    with pytest.raises(ValueError, match=f"the smallest size is {n_least}"):
+        tokenizer.prune(documents=["hello"], n=n_least - 1)
+
+
 def without(*tokens: str) -> dict[str, int]:
     return {text: token_id for text, token_id in document()["model"]["vocab"].items() if text not in tokens}
 

@@ -47,7 +47,13 @@ def prune(model: Model, counts: NDArray[np.int64], n: int, renumber: bool = True
     ordinary = model.ordinary
     used = {token_id: int(counts[token_id]) for token_id in ordinary}
     shared = {model.special[token] for token in model.extras.shared}
-    free = {token_id for token_id, token in ordinary.items() if len(token) != 1 and token_id not in shared}
+    cutter = model.extras.cutter
+    has_ends = cutter is not None and cutter.suffix is not None  # then each byte needs a token with a space behind it
+    free = {
+        token_id
+        for token_id, token in ordinary.items()
+        if len(token) != 1 and token_id not in shared and not (has_ends and len(token) == 2 and token[1:] == b" ")
+    }
     _check_enough(model, n_dropped, len(free), "bytes or special tokens")
     n_uses = dict.fromkeys(ordinary, 0)  # how many tokens that are there need it
     for of_token in pairs.values():
