@@ -133,6 +133,15 @@ def test_a_vocabulary_without_an_end_of_a_byte_is_not_written(path, tmp_path):
     assert not (tmp_path / "again.json").exists()
 
 
+@pytest.mark.parametrize("seed", ["a b", " a", "a  ", "ab ab "])
+def test_a_merge_behind_the_end_of_a_word_is_not_written(path, tmp_path, seed):
+    """No text has it, but a user may ask for the token; tokenizers would not read the file, or give other ids."""
+    larger = nbbpe.load(path).extend(documents=[], rules=nbbpe.TokenRules(seeds=[seed]))
+    with pytest.raises(ValueError, match="goes on after the end of a word: tokenizer.json cannot hold it"):
+        larger.to_hf(tmp_path / "again.json")
+    assert not (tmp_path / "again.json").exists()
+
+
 def test_bytes_with_an_end_are_not_pruned(path, tmp_path):
     """A tokenizer.json could not be written without one, and a text uses few of them."""
     tokenizer = nbbpe.load(path)

@@ -67,7 +67,8 @@ def with_spaces(
 def with_suffix(entries: Mapping[str, int], merges: str, suffix: str) -> tuple[dict[str, int], str]:
     """What `with_spaces` was given, from entries and merges, as JSON, that have a space in place of the suffix.
 
-    Raises ValueError if a byte has no end: tokenizers would leave it out at the end of a word.
+    Raises ValueError if a byte has no end: tokenizers would leave it out at the end of a word; and for a merge that goes on
+    after the end of a word, as one of a seed or a count with a space in it may do.
     """
     for text in entries:
         if len(text) == 1 and text + _SPACE not in entries:
@@ -79,5 +80,14 @@ def with_suffix(entries: Mapping[str, int], merges: str, suffix: str) -> tuple[d
     def respelled(text: str) -> str:
         return text.removesuffix(_SPACE) + suffix if text.endswith(_SPACE) and text != _SPACE else text
 
-    pairs = [[left, respelled(right)] for left, right in json.loads(merges) if right != _SPACE]
+    pairs = []
+    for left, right in json.loads(merges):
+        if right == _SPACE and len(left) == 1:  # makes the end of a byte
+            continue
+        if right == _SPACE or _SPACE in left + right[:-1]:
+            raise ValueError(
+                f"this tokenizer has a merge of {shown(left)} and {shown(right)}, which goes on after the end of a word: "
+                "tokenizer.json cannot hold it"
+            )
+        pairs.append([left, respelled(right)])
     return {respelled(text): token_id for text, token_id in entries.items()}, json.dumps(pairs, ensure_ascii=False)
