@@ -137,7 +137,7 @@ def test_a_vocabulary_without_an_end_of_a_byte_is_not_written(path, tmp_path):
 def test_a_merge_behind_the_end_of_a_word_is_not_written(path, tmp_path, seed):
     """No text has it, but a user may ask for the token; tokenizers would not read the file, or give other ids."""
     larger = nbbpe.load(path).extend(documents=[], rules=nbbpe.TokenRules(seeds=[seed]))
-    with pytest.raises(ValueError, match="goes on after the end of a word: tokenizer.json cannot hold it"):
+    with pytest.raises(ValueError, match=r"goes on after the end of a word: tokenizer\.json cannot hold it"):
         larger.to_hf(tmp_path / "again.json")
     assert not (tmp_path / "again.json").exists()
 

@@ -7,7 +7,8 @@ a way that no regex expresses, a Cutter cuts it (text/cutting.py). A step that n
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import regex
@@ -105,7 +106,7 @@ def _cut_step(step: dict[str, Any]) -> dict[str, Any]:
     elif kind == "Punctuation":
         text, behavior = punctuation(), step.get("behavior", "Isolated")
     elif kind == "Split" and isinstance(pattern, dict) and isinstance(pattern.get("Regex"), str):
-        return {**step, "pattern": {"Regex": str(_regex_of(pattern["Regex"]).regex)}}
+        return {**step, "pattern": {"Regex": _translated(pattern["Regex"])}}
     else:
         return step
     return {"type": "Split", "pattern": {"Regex": text}, "behavior": behavior, "invert": False}
@@ -180,10 +181,29 @@ def _after_bytes(step: dict[str, Any]) -> Pattern:
 
 def _regex_of(text: str) -> Pattern:
     """The pattern of a regex of Oniguruma's."""
-    spelled = _with_escapes(text)
+    with _naming_regex():
+        return _named(text) or regex_pattern(_translated(text))
+
+
+def _translated(text: str) -> str:
+    """A regex of Oniguruma's as one of `regex`, that of a named pattern if it is one."""
+    named = _named(text)
+    if named is not None:
+        return str(named.regex)
+    with _naming_regex():
+        return translated(_with_escapes(text), "Oniguruma", "regex")
+
+
+def _named(text: str) -> Pattern | None:
+    """The named pattern of a regex of Oniguruma's, None if it is none."""
     named = _named_spellings()
+    return named.get(text) or named.get(_with_escapes(text))
+
+
+@contextmanager
+def _naming_regex() -> Iterator[None]:
     try:
-        return named.get(text) or named.get(spelled) or regex_pattern(translated(spelled, "Oniguruma", "regex"))
+        yield
     except ValueError as problem:
         raise ValueError(f"pre_tokenizer splits by a regex that nbbpe cannot honour: {problem}") from None
 

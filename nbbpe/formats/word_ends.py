@@ -41,27 +41,42 @@ def with_spaces(
     """
     if _SPACE not in entries:
         raise ValueError(f"model.vocab has no {shown(_SPACE)}, the token of a space, which nbbpe puts behind each word")
-
-    def respelled(text: str) -> str:
-        return text.removesuffix(suffix) + _SPACE if text.endswith(suffix) and text != suffix else text
-
-    spelled = {text if text in added else respelled(text): token_id for text, token_id in entries.items()}
-    if len(spelled) < len(entries):
-        twin = next(text for text in entries if text.endswith(suffix) and respelled(text) in entries)
-        raise ValueError(f"model.vocab: {shown(twin)} and {shown(respelled(twin))} would both stand for the end of a word")
-    for text in entries:
-        if len(text) == 1 and text not in added and text + suffix not in entries:
+    for text in [text for text in entries if len(text) == 1]:
+        if text not in added and text + suffix not in entries:
             raise ValueError(f"model.vocab has {shown(text)}, and not {shown(text + suffix)} for the end of a word")
-    pairs = []
-    for number, line in enumerate(lines):
-        sides = line.split(" ") if isinstance(line, str) else line
-        if not isinstance(sides, list) or len(sides) != 2 or not all(isinstance(side, str) for side in sides):
-            raise ValueError(f"model.merges[{number}] must be two tokens, and is {shown(line)}")
-        if sides[0].endswith(suffix) or _SPACE in "".join(sides):
-            raise ValueError(f"model.merges[{number}] goes on after the end of a word: {shown(line)}")
-        pairs.append([sides[0], respelled(sides[1])])
-    ends = [[text[0], _SPACE] for text in spelled if len(text) == 2 and text[1] == _SPACE and text not in added]
-    return spelled, ends + pairs
+    texts = _respelled(list(entries), suffix)
+    for number, text in enumerate(entries) if any(text.endswith(suffix) for text in added) else ():
+        if text in added:
+            texts[number] = text
+    spelled = dict(zip(texts, entries.values(), strict=True))
+    if len(spelled) < len(entries):
+        twin, other = next((old, new) for old, new in zip(entries, texts, strict=True) if old != new and new in entries)
+        raise ValueError(f"model.vocab: {shown(twin)} and {shown(other)} would both stand for the end of a word")
+    ends = [[text[0], _SPACE] for text in texts if len(text) == 2 and text[1] == _SPACE and text not in added]
+    return spelled, ends + _respelled_merges(lines, suffix)
+
+
+def _respelled_merges(lines: list[Any], suffix: str) -> list[list[str]]:
+    """Merges with a space for the suffix. Raises ValueError for one that nbbpe cannot honour."""
+    pairs = [line.split(" ") if isinstance(line, str) else line for line in lines]
+    for number, sides in enumerate(pairs):
+        if not (isinstance(sides, list) and len(sides) == 2 and isinstance(sides[0], str) and isinstance(sides[1], str)):
+            raise ValueError(f"model.merges[{number}] must be two tokens, and is {shown(lines[number])}")
+    lefts, rights = [left for left, _ in pairs], [right for _, right in pairs]
+    new_rights = _respelled(rights, suffix)
+    if _SPACE in "".join(lefts + rights) or _respelled(lefts, suffix) != lefts:
+        for number, (left, right) in enumerate(pairs):
+            if _SPACE in left + right or (left.endswith(suffix) and left != suffix):
+                raise ValueError(f"model.merges[{number}] goes on after the end of a word: {shown(lines[number])}")
+    return list(map(list, zip(lefts, new_rights, strict=True)))
+
+
+def _respelled(texts: list[str], suffix: str) -> list[str]:
+    """Texts with a space for a suffix, except one that is nothing else. A call for each would take five times as long."""
+    found = "".join([f"{text}\n" for text in texts]).replace(f"{suffix}\n", f"{_SPACE}\n").split("\n")[:-1]
+    if suffix in texts or len(found) != len(texts):
+        return [text.removesuffix(suffix) + _SPACE if text.endswith(suffix) and text != suffix else text for text in texts]
+    return found
 
 
 def with_suffix(entries: Mapping[str, int], merges: str, suffix: str) -> tuple[dict[str, int], str]:
