@@ -10,8 +10,7 @@ import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from io import FileIO
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.training import sort_words
 from ..system.kernel_threads import interruptible
+from ..system.read_numbers import read_numbers
 from ..system.stretches import starts_of
 from .word_counts import WordCounts, empty_words
 
@@ -145,7 +145,7 @@ def read_run(run: Run) -> Iterator[WordCounts]:
     """The blocks of a run. The file is open only while it is read: there may be more runs than files can be open."""
     at = n_read = 0
     while n_read < run.n_words:
-        with open(run.path, "rb", buffering=0) as file:
+        with open(run.path, "rb") as file:
             file.seek(at)
             n_words, n_bytes = _numbers(file, np.int64, 2).tolist()
             counts = _numbers(file, np.int64, n_words)
@@ -157,9 +157,9 @@ def read_run(run: Run) -> Iterator[WordCounts]:
         yield WordCounts(text, starts, counts if run.factor == 1 else counts * run.factor)
 
 
-def _numbers(file: FileIO, dtype: Any, n: int) -> NDArray[Any]:
+def _numbers(file: BinaryIO, dtype: Any, n: int) -> NDArray[Any]:
     """The next `n` numbers of a run."""
-    found = np.fromfile(file, dtype=dtype, count=n)
+    found = read_numbers(file, dtype, n)
     if len(found) < n:
         raise OSError(f"{file.name!r}, a temporary file of counted words, has been cut: it must not be touched")
     return found

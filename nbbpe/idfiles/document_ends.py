@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..system.paths import Path
+from ..system.read_numbers import read_numbers
 
 MAGIC = b"nbbpeEND"  # the first bytes of our files
 END_DTYPE: np.dtype[Any] = np.dtype("<i8")
@@ -62,7 +63,7 @@ def append_ends(whole: str, part: str | NDArray[np.int64], n_before: int) -> Non
             out.write((part + n_before).data)
             return
         with open(part, "rb") as file:
-            while len(ends := np.fromfile(file, dtype=END_DTYPE, count=_AT_ONCE)):
+            while len(ends := read_numbers(file, END_DTYPE, _AT_ONCE)):
                 out.write((ends + n_before).data)
 
 

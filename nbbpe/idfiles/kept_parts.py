@@ -19,6 +19,7 @@ from ..system.kept_folder import KeptFolder, kept_folder, remove_kept_folder
 from ..system.lazy import imported_on_use
 from ..system.links import target_of
 from ..system.paths import Path, check_name_beside
+from ..system.read_numbers import read_numbers
 from ..system.scratch import named_instead
 from .checksum import Checksum, checksum, checksum_of_parts
 from .document_ends import END_DTYPE, MAGIC, ends_path
@@ -143,7 +144,7 @@ def _take_up(folder: str, header: int, dtype: np.dtype[Any], finished: dict[int,
 def _n_whole(path: str, header: int, dtype: np.dtype[Any], parts: list[Finished]) -> int:
     """With how many of the parts a file begins, undamaged."""
     n_ids = 0
-    with suppress(FileNotFoundError), open(path, "rb", buffering=0) as file, _open_ends(ends_path(path), MAGIC) as ends:
+    with suppress(FileNotFoundError), open(path, "rb") as file, _open_ends(ends_path(path), MAGIC) as ends:
         file.seek(header)
         for number, part in enumerate(parts):
             if not _is_next(file, ends, dtype, part, n_ids):
@@ -155,7 +156,7 @@ def _n_whole(path: str, header: int, dtype: np.dtype[Any], parts: list[Finished]
 
 def _is_whole(path: str, dtype: np.dtype[Any], part: Finished) -> bool:
     """Whether the files of a part that is not joined yet are as they were written."""
-    with suppress(FileNotFoundError), open(path, "rb", buffering=0) as file, _open_ends(ends_path(path), b"") as ends:
+    with suppress(FileNotFoundError), open(path, "rb") as file, _open_ends(ends_path(path), b"") as ends:
         return _is_next(file, ends, dtype, part, 0) and not file.read(1) and not (part.n_ends and ends and ends.read(1))
     return False
 
@@ -166,7 +167,7 @@ def _open_ends(path: str, magic: bytes) -> Iterator[BinaryIO | None]:
     if not os.path.exists(path):
         yield None
         return
-    with open(path, "rb", buffering=0) as file:
+    with open(path, "rb") as file:
         yield file if file.read(len(magic)) == magic else None
 
 
@@ -183,7 +184,7 @@ def _checksum_of_next(file: BinaryIO, dtype: np.dtype[Any], n: int, minus: int =
     """The checksum of the next `n` numbers of a file, each less `minus`; None where the file ends before."""
     parts = []
     while n:
-        numbers = np.fromfile(file, dtype=dtype.newbyteorder("<"), count=min(n, _AT_ONCE))
+        numbers = read_numbers(file, dtype.newbyteorder("<"), min(n, _AT_ONCE))
         if not len(numbers):
             return None
         parts.append(checksum(numbers - minus if minus else numbers))

@@ -7,14 +7,17 @@ import os
 import shutil
 import signal
 import tempfile
+from abc import ABCMeta
 from pathlib import Path
 
+import numpy as np
 import pytest
 from interrupts import interrupted
 from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.idfiles import publishing
+from nbbpe.idfiles.document_ends import append_ends
 from nbbpe.system import kept_folder as kept
 from nbbpe.system.kept_folder import kept_folder
 from nbbpe.system.scratch import scratch_folder, temporary_folder
@@ -70,6 +73,19 @@ def test_while_a_kept_folder_is_taken_or_left(tmp_path, monkeypatch, is_done):
         assert n_open() == before, where
         work()
         assert os.listdir(tmp_path) == ([] if is_done else ["x"]), where
+
+
+def test_while_ends_of_documents_are_joined(tmp_path):
+    part = tmp_path / "part"
+    part.write_bytes(np.arange(3, dtype="<i8").tobytes())
+
+    def work() -> None:
+        assert isinstance(part, os.PathLike)  # which NumPy asks, too, where it is given a file
+        append_ends(str(tmp_path / "all"), str(part), 5)
+
+    asked = os.path.basename(ABCMeta.__instancecheck__.__code__.co_filename)
+    for end in interrupted(work, ["document_ends.py", "read_numbers.py", asked]):
+        assert isinstance(end.error, KeyboardInterrupt), end
 
 
 def test_while_files_get_their_names_and_again_while_that_is_undone(small, tmp_path, monkeypatch):
