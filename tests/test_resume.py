@@ -351,6 +351,17 @@ def test_sources_of_any_kind_are_resumed(small, sources, tmp_path, stopped, work
         assert contents(out) == contents(tmp_path / "one")
 
 
+@pytest.mark.parametrize("pattern", ["**/*.jsonl", "**"])
+def test_what_is_kept_is_no_source_of_a_pattern(small, sources, tmp_path, stopped, pattern):
+    folder = tmp_path / "in"
+    stopped(4, small, folder / pattern, folder)
+    assert (folder / "ids.bin.resume" / "manifest.jsonl").exists()
+    encode(small, folder / pattern, folder)
+    found = sorted(sources.values()) if pattern == "**" else sources["jsonl"]
+    encode(small, found, tmp_path / "one", resume=False)
+    assert (folder / "ids.bin").read_bytes() == (tmp_path / "one" / "ids.bin").read_bytes()
+
+
 def test_a_name_that_moved_with_its_folder_is_the_same_source(small, sources, tmp_path, stopped):
     stopped(4, small, sources["txt"], tmp_path / "out")
     sources["txt"].parent.rename(tmp_path / "moved")

@@ -2,7 +2,8 @@
 
 They are those that `glob` of Python finds, which has two faults: it passes over folders that may not be read, and says
 nothing; and ** follows a symlink to a folder above again and again, so that each file is found 41 times, or with two such
-symlinks never all of them.
+symlinks never all of them. And they are none that nbbpe keeps of a run to be resumed: with these among its sources, the run
+would have others than before.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..system.kept_folder import is_kept_folder
 from ..system.paths import file_of
 
 
@@ -41,9 +43,10 @@ def find_matches(pattern: str) -> Matches:
     if rest.endswith(os.sep):  # which no file has
         parts.append("")
     search = _Search()
-    found = search.matches(drive + os.sep * rest.startswith(os.sep), parts)
     # A set, as **/** finds a file once for each way to divide its folders between the two.
-    files = sorted(path for path in set(found) if not os.path.isdir(path))
+    found = set(search.matches(drive + os.sep * rest.startswith(os.sep), parts))
+    kept = set(filter(is_kept_folder, set(map(os.path.dirname, found))))
+    files = sorted(path for path in found if not os.path.isdir(path) and os.path.dirname(path) not in kept)
     return Matches(files, sorted(search.closed))
 
 

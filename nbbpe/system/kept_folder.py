@@ -75,9 +75,14 @@ def _leave(folder: KeptFolder, owners: list[int], unlocks: bool) -> None:
                 os.close(owner)
 
 
+def is_kept_folder(path: str) -> bool:
+    """Whether there is a folder of this kind, in use or not."""
+    return os.path.lexists(os.path.join(path, _OWNER))
+
+
 def remove_kept_folder(path: str) -> None:
     """Remove the folder of this name, unless it is missing, not of this kind, or in use."""
-    if os.path.lexists(os.path.join(path, _OWNER)):
+    if is_kept_folder(path):
         with suppress(OSError):
             remove_if_left(path, _open(path), _OWNER)
 
