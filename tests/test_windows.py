@@ -138,6 +138,18 @@ def test_a_source_that_does_not_wait_is_not_taken_to_have_ended():
         Reader(source, None, new_special_tokens([SPECIAL])).advance(0)
 
 
+@pytest.mark.parametrize("said", [11, 1000, -1])
+def test_a_source_that_says_it_has_read_what_cannot_be_is_an_error(sizes, said):
+    sizes(window=10)
+
+    class Wrong(io.RawIOBase):
+        def readinto(self, buffer) -> int:
+            return said
+
+    with pytest.raises(OSError, match=f"readinto of .* returned {said} of at most 10 bytes"):
+        Reader(Wrong(), None, new_special_tokens([])).advance(0)
+
+
 def test_a_text_in_memory_is_not_copied_but_for_its_end(sizes):
     sizes(copied=62)
     sizes(text_window=1000)

@@ -221,6 +221,9 @@ class Reader(Windows):
                 if self._left:
                     raise OSError(f"{getattr(self._source, 'name', 'the file')!r} became shorter while it was read")
                 break
+            if not 0 < got <= wanted:  # kernels would read beyond the buffer
+                name = getattr(self._source, "name", "the file")
+                raise OSError(f"readinto of {name!r} returned {got} of at most {wanted} bytes that it was to read")
             self._end += got
             if self._left is not None:
                 self._left -= got
