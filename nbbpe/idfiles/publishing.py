@@ -41,8 +41,9 @@ def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
     """
     write_sidecar(whole, about)
     target = target_of(ids_path)
-    with suppress(OSError):
-        shutil.copymode(target, whole)  # as `put` would do, if the target were still there
+    for name_of in os.fspath, sidecar_path, ends_path:
+        with suppress(OSError):
+            shutil.copymode(name_of(target), name_of(whole))  # as `put` would do, if the older files were still there
     # Syncing a large file takes seconds, so it is done before the lock is taken and the older ids are moved away.
     for path in (whole, sidecar_path(whole), *([ends_path(whole)] if about["document_ends"] else [])):
         sync(path)

@@ -168,17 +168,18 @@ def test_after_a_kill_at_any_step_there_is_the_old_the_new_or_nothing(small, cas
     assert None in seen
 
 
-def test_who_may_read_the_ids_is_kept_and_a_link_is_followed(small, tmp_path):
+def test_who_may_read_the_files_is_kept_and_a_link_is_followed(small, tmp_path):
+    modes = {"ids.bin": 0o640, "ids.bin.ends": 0o600, "ids.bin.json": 0o604}
     (tmp_path / "there").mkdir()
     (tmp_path / "ids.bin").symlink_to(tmp_path / "there" / "ids.bin")
     for documents in OLD, NEW:
         encode(small, documents, tmp_path / "ids.bin")
         assert found_at(tmp_path / "there" / "ids.bin", small) == documents
         if documents == OLD:
-            os.chmod(tmp_path / "there" / "ids.bin", 0o640)
+            for name, mode in modes.items():
+                os.chmod(tmp_path / "there" / name, mode)
     assert (tmp_path / "ids.bin").is_symlink()
-    assert stat.S_IMODE((tmp_path / "there" / "ids.bin").stat().st_mode) == 0o640
-    assert sorted(os.listdir(tmp_path / "there")) == ["ids.bin", "ids.bin.ends", "ids.bin.json"]
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "there").iterdir()} == modes
     assert sorted(os.listdir(tmp_path)) == ["ids.bin", "there"]
 
 
