@@ -783,6 +783,15 @@ def test_ids_are_checked_on_wish(encoded, small, source):
         nbbpe.TokenFile(bytes_of_another, verify=True)
 
 
+@pytest.mark.parametrize("left", [10, 0])
+def test_a_file_that_is_truncated_while_it_is_open_is_not_read_beyond_its_end(encoded, small, left):
+    file = nbbpe.TokenFile(encoded, small)
+    n_bytes = os.path.getsize(encoded)
+    os.truncate(encoded, left)
+    with pytest.raises(ValueError, match=rf"ids\.\w+ was truncated since .*, from {n_bytes:,} bytes to {left}: encode"):
+        file.verify()
+
+
 def pickled(file: nbbpe.TokenFile) -> nbbpe.TokenFile:
     return pickle.loads(pickle.dumps(file))
 

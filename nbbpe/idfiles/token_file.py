@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import mmap
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -53,7 +54,8 @@ class TokenFile:
     `data[i]` is an id, `data[a:b]` a view of some, and `np.asarray(data)` one of all: nothing is copied.
 
     It can be pickled and used in forked and spawned processes. Each process maps the file again, and raises ValueError if
-    the file has changed. While it is open it keeps the old ids, even if the file is replaced. In a dataset, store the
+    the file has changed. While it is open it keeps the old ids, even if the file is replaced. (If a program truncates the
+    file itself, the system ends each process that reads what is missing; `verify` raises.) In a dataset, store the
     TokenFile and not its `ids`: NumPy pickles a memmap with all its bytes.
 
     Raises FileNotFoundError; TypeError for a dtype that is not an integer type; ValueError for a file of a size that does
@@ -149,6 +151,13 @@ class TokenFile:
 
         >>> data.verify()
         """
+        mapped = self.ids.base  # None where there are no ids
+        n_bytes = self.ids.nbytes + self.ids.offset if self._n_ids else 0
+        if isinstance(mapped, mmap.mmap) and mapped.size() < n_bytes:  # to read on would end this process
+            raise ValueError(
+                f"{self.path} was truncated since it was opened, from {n_bytes:,} bytes to {mapped.size():,}: encode the "
+                "text again"
+            )
         ids = np.asarray(self.ids)
         parts = (ids[first : first + _IDS_AT_ONCE] for first in range(0, self._n_ids, _IDS_AT_ONCE))
         check_checksum(self.path, self._checksum, map(checksum, parts))
