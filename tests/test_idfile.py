@@ -858,6 +858,7 @@ def test_a_pickle_holds_no_ids_and_maps_the_file_anew(encoded, small, monkeypatc
     assert isinstance(again.ids, np.memmap)
     assert np.array_equal(again.ids, file.ids)
     assert np.array_equal(again.document_starts, file.document_starts)
+    assert not again.document_starts.flags.writeable
     assert [x.tolist() for x in next(again.windows(5, 3))] == [x.tolist() for x in next(file.windows(5, 3))]
 
 

@@ -124,6 +124,8 @@ class TokenFile:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._open()
+        if self._starts is not None:
+            self._starts.flags.writeable = False  # which NumPy does not pickle
         if any(getattr(self, name) != state[name] for name in ("dtype", "_n_ids", "fingerprint", "_checksum")):
             raise ValueError(f"{self.path} has changed since this TokenFile was opened: open it again")
 
