@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from ..patterns.given_regex import check_repeats, naming_regex, seconds_for
@@ -136,36 +136,34 @@ class StepRegex:
 
     def findall(self, text: str) -> list[str]:
         """The matches, if the regex has no group."""
-        if len(text) <= self.n_quick:
-            return list(self.compiled.findall(text))
-        with self._naming_timeout(text):
-            return list(self.compiled.findall(text, timeout=seconds_for(text)))
+        found: list[str] = self._within_limit(self.compiled.findall, text)
+        return found
 
     def split(self, text: str) -> list[str]:
         """The text between matches, and if all of the regex is a group, the matches, too."""
-        if len(text) <= self.n_quick:
-            return list(self.compiled.split(text))
-        with self._naming_timeout(text):
-            return list(self.compiled.split(text, timeout=seconds_for(text)))
+        found: list[str] = self._within_limit(self.compiled.split, text)
+        return found
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where the matches start and end."""
-        if len(text) <= self.n_quick:
-            return [match.span() for match in self.compiled.finditer(text)]
-        with self._naming_timeout(text):
-            return [match.span() for match in self.compiled.finditer(text, timeout=seconds_for(text))]
+
+        def search(text: str, **limit: float) -> list[tuple[int, int]]:
+            return [match.span() for match in self.compiled.finditer(text, **limit)]
+
+        found: list[tuple[int, int]] = self._within_limit(search, text)
+        return found
 
     def replaced(self, text: str, template: str) -> str:
         """The text with each match replaced, see `regex.sub`."""
-        if len(text) <= self.n_quick:
-            return str(self.compiled.sub(template, text))
-        with self._naming_timeout(text):
-            return str(self.compiled.sub(template, text, timeout=seconds_for(text)))
+        found: str = self._within_limit(partial(self.compiled.sub, template), text)
+        return found
 
-    @contextmanager
-    def _naming_timeout(self, text: str) -> Iterator[None]:
+    def _within_limit(self, search: Callable[..., Any], text: str) -> Any:
+        """What a search of the regex finds in a text."""
+        if len(text) <= self.n_quick:
+            return search(text)
         try:
-            yield
+            return search(text, timeout=seconds_for(text))
         except TimeoutError:
             raise ValueError(
                 f"{self.step} has the regex {shown(self.compiled.pattern)}, which takes too long: it tries more and more "
