@@ -7,14 +7,15 @@ Polars. `functools.partial` fixes their other arguments, and its result can be p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .encoding.special_choice import ALL, Choice
 from .model.special_tokens import check_special_tokens
 from .patterns.pattern import PatternLike, get_pattern
 from .sources import Skipped, check_on_error, warn_of_skipped
-from .sources.arrow import ArrowColumn
+from .sources.arrow import ArrowColumn, is_arrow
 from .sources.optional_packages import require
 from .system.excerpt import shown
 from .text.utf8 import check_collected
@@ -94,7 +95,10 @@ def count_table(
 def add_up_counts(tables: Iterable[Any]) -> Any:
     """Add up tables of counts (or one): a table with each word once, sorted; a step of a tree reduction.
 
-    The metadata of the tables must be equal, or missing; the result has the same. Raises ValueError for other tables.
+    tables : an iterable of tables, or one; each as the `counts` of `nbbpe.train`
+
+    The metadata of the tables must be equal, or missing; the result has the same. Raises ValueError for other tables,
+    TypeError for what is none.
 
     >>> import nbbpe.arrow_functions, pyarrow as pa
     >>> counts = nbbpe.arrow_functions.count_table(pa.table({"text": ["the cat", "the"]}))
@@ -108,7 +112,10 @@ def add_up_counts(tables: Iterable[Any]) -> Any:
 
     pa = arrow()
     gathering = Gathering(Limit())
-    opened = [each for number, table in enumerate(tables) for each in open_counts(table, f"tables[{number}]")]
+    if is_arrow(tables) or isinstance(tables, (str, os.PathLike, Mapping)) or not isinstance(tables, Iterable):
+        opened = list(open_counts(tables, "tables"))  # one, which would be taken apart
+    else:
+        opened = [each for number, table in enumerate(tables) for each in open_counts(table, f"tables[{number}]")]
     if not opened:
         raise ValueError("give at least one table of counts: there is nothing to add up")
     said = {(each.metadata or {}).get(KEY) for each in opened}

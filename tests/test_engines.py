@@ -400,6 +400,21 @@ def test_a_tree_of_sums_is_one_sum(table):
         arrow_functions.add_up_counts([])
 
 
+def test_one_table_is_added_up_as_a_list_of_it_is(table, tmp_path):
+    whole = arrow_functions.count_table(table)
+    twice = pa.concat_tables([whole, whole])
+    path = tmp_path / "counts.arrow"
+    with pa.ipc.new_file(path, twice.schema) as file:
+        file.write_table(twice)
+    expected = arrow_functions.add_up_counts([whole, whole])
+    for one in twice, twice.to_reader(), path, str(path):
+        assert arrow_functions.add_up_counts(one).equals(expected, check_metadata=True)
+    counter = {row["word"]: row["count"] for row in whole.to_pylist()}
+    assert arrow_functions.add_up_counts(counter).to_pylist() == whole.to_pylist()
+    with pytest.raises(TypeError, match=r"^tables must be a path, an Arrow table"):
+        arrow_functions.add_up_counts(None)
+
+
 def test_duckdb_adds_up(table):
     duckdb = pytest.importorskip("duckdb")
     parts = pa.concat_tables([arrow_functions.count_table(part) for part in (table.slice(0, 50), table.slice(50))])
