@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from collections import Counter
@@ -16,7 +15,7 @@ import texts
 from hypothesis import given
 from hypothesis import settings as with_settings
 from hypothesis import strategies as st
-from vocabularies import BYTE_RANKS, BYTES, vocab_of, with_added_token
+from vocabularies import BYTE_RANKS, BYTES, through_hf, vocab_of
 
 import nbbpe
 from nbbpe import inspection
@@ -47,11 +46,8 @@ def test_figures_of_a_vocabulary(small):
 def test_merges_of_pretokens_that_are_tokens_are_not_counted(tmp_path):
     """abc becomes that token without a merge; with the first merge alone it would be a, bc, which abc is not made of."""
     merges = [(b"b", b"c"), (b"a", b"b"), (b"ab", b"c")]
-    nbbpe.Tokenizer(BYTES | {256: b"bc", 257: b"ab", 258: b"abc"}, merges).to_hf(tmp_path / "t.json")
-    about = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
-    about["model"]["ignore_merges"] = True
-    (tmp_path / "t.json").write_text(json.dumps(about), encoding="utf-8")
-    tokenizer = nbbpe.load(tmp_path / "t.json")
+    by_merges = nbbpe.Tokenizer(BYTES | {256: b"bc", 257: b"ab", 258: b"abc"}, merges)
+    tokenizer = through_hf(by_merges, tmp_path, ignore_merges=True)
     counts = inspection.text_figures(tokenizer, documents=["abc"]).counts
     assert tokenizer.encode("abc") == [258]
     assert inspection.merge_counts(tokenizer, counts) is None
@@ -61,7 +57,7 @@ def test_merges_of_pretokens_that_are_tokens_are_not_counted(tmp_path):
 def test_tokens_that_are_made_and_added_are_not_counted_as_made(tmp_path):
     """Where the added token is found, no merge is applied; its count does not say how often that is."""
     ordinary = nbbpe.Tokenizer(BYTES | {256: b"12", 257: b"xy"}, [(b"1", b"2"), (b"x", b"y")])
-    tokenizer = with_added_token(ordinary, tmp_path, "12")
+    tokenizer = through_hf(ordinary, tmp_path, "12")
     counts = inspection.text_figures(tokenizer, documents=["12 xy"], allowed_special="all").counts
     assert inspection.merge_counts(tokenizer, counts) is None
     assert inspection.compression_by_size(tokenizer, counts) is None

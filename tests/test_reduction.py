@@ -10,7 +10,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import BYTES, saved_as_ranks
+from vocabularies import BYTES, saved_as_ranks, through_hf
 
 import nbbpe
 from nbbpe.vocabulary.reduction import prune, truncate
@@ -283,6 +283,18 @@ def test_tokens_of_ranks_are_dropped_with_what_only_they_make(tmp_path):
 def test_what_cannot_be_dropped_is_an_error(small, ids, error, message):
     with pytest.raises(error, match=message):
         small.drop(ids)
+
+
+def test_without_tokens_that_merging_does_not_give_it_is_the_tokenizer_of_its_file(tmp_path):
+    """By these merges abc is a, bc. Pretokens are looked up only as long as there is that token."""
+    merges = [(b"b", b"c"), (b"a", b"b"), (b"ab", b"c")]
+    by_merges = nbbpe.Tokenizer(BYTES | {256: b"bc", 257: b"ab", 258: b"abc"}, merges)
+    tokenizer = through_hf(by_merges, tmp_path, ignore_merges=True)
+    assert tokenizer.encode("abc") == [258]
+    for smaller in tokenizer.drop([258])[0], tokenizer.truncate(258)[0], tokenizer.prune(documents=["ab"], n=258)[0]:
+        assert smaller == nbbpe.Tokenizer(BYTES | {256: b"bc", 257: b"ab"}, merges[:2])
+        smaller.to_hf(tmp_path / "again.json")
+        assert nbbpe.load(tmp_path / "again.json").fingerprint == smaller.fingerprint
 
 
 def test_pruned_and_truncated_tokenizers_are_saved_and_loaded(small, tmp_path):

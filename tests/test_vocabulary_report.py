@@ -14,7 +14,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import BYTES, saved_as_ranks, tokenizer_json, with_added_token
+from vocabularies import BYTES, saved_as_ranks, through_hf, tokenizer_json
 
 import nbbpe
 from nbbpe.evaluation import evaluate
@@ -195,7 +195,7 @@ def test_a_token_that_is_an_added_one_too_is_no_hindrance_to_a_curve(tmp_path):
     """It stays in every smaller vocabulary that a user makes, and would be in none of the words here."""
     merges = [(b"b", b"c"), (b"a", b"b"), (b"ab", b"c"), (b"1", b"2"), (b"x", b"y")]
     ordinary = nbbpe.Tokenizer(BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}, merges)
-    tok = with_added_token(ordinary, tmp_path, "12", ignore_merges=True)
+    tok = through_hf(ordinary, tmp_path, "12", ignore_merges=True)
     assert tok._model.whole  # abc
     found = figures_of(tok, {"t": ["abc 12xy", "xyabc"]})
     assert found.vocab_sizes == list(range(256, 262))

@@ -73,18 +73,17 @@ def tokenizer_json(tmp_path, lacking=(), normalizer=None, add_prefix_space=False
     return nbbpe.load(tmp_path / "tokenizer.json")
 
 
-def with_added_token(tokenizer: nbbpe.Tokenizer, folder, token: str, **model: Any) -> nbbpe.Tokenizer:
-    """The tokenizer with one of its ordinary tokens as an added token, too, through a tokenizer.json with these settings
-    of its model."""
-    tokenizer.to_hf(folder / "added.json")
-    about = json.loads((folder / "added.json").read_text(encoding="utf-8"))
-    flags = dict.fromkeys(("special", "lstrip", "rstrip", "single_word", "normalized"), False)
-    about["added_tokens"] = [{"id": about["model"]["vocab"][token], "content": token, **flags}]
+def through_hf(tokenizer: nbbpe.Tokenizer, folder, added_token: str | None = None, **model: Any) -> nbbpe.Tokenizer:
+    """The tokenizer as a tokenizer.json gives it with these settings of its model, and with one of its ordinary tokens as
+    an added token, too."""
+    tokenizer.to_hf(folder / "changed.json")
+    about = json.loads((folder / "changed.json").read_text(encoding="utf-8"))
     about["model"] |= model
-    (folder / "added.json").write_text(json.dumps(about), encoding="utf-8")
-    found = nbbpe.load(folder / "added.json")
-    assert found._model.extras.shared == [token]
-    return found
+    if added_token is not None:
+        flags = dict.fromkeys(("special", "lstrip", "rstrip", "single_word", "normalized"), False)
+        about["added_tokens"] = [{"id": about["model"]["vocab"][added_token], "content": added_token, **flags}]
+    (folder / "changed.json").write_text(json.dumps(about), encoding="utf-8")
+    return nbbpe.load(folder / "changed.json")
 
 
 def textbook_ids(tokenizer: nbbpe.Tokenizer, data: bytes, specials: list[str] | None = None) -> list[int]:

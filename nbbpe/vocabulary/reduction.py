@@ -136,7 +136,10 @@ def without(
     special = {token: int(ids[token_id]) for token, token_id in model.special.items()}
     extras = replace(model.extras, post_processor=renumbered(model.extras.post_processor, ids))
     origin = {**model.provenance, "reduced_from": {"fingerprint": model.fingerprint, "vocab_size": model.size}}
-    return model.with_tokens(vocab, merges, special, origin, extras), ids
+    smaller = model.with_tokens(vocab, merges, special, origin, extras)
+    # As where a file is read: if merging gives every token that is left, the fingerprint is that of merging alone.
+    smaller.whole = smaller.whole and len(smaller.merge_table().whole) > 0
+    return smaller, ids
 
 
 def first_made(model: Model) -> list[int]:
