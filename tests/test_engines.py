@@ -171,6 +171,8 @@ def test_what_is_no_executor_and_what_cannot_be_sent_are_errors(text, table):
     for function, more in (nbbpe.train, {"vocab_size": 300}), (nbbpe.count_words, {}):
         with pytest.raises(TypeError, match=r"executor must be a concurrent\.futures\.Executor"):
             function(text, executor=2, **more)
+        with pytest.raises(TypeError, match=r"not the class ThreadPoolExecutor: give ThreadPoolExecutor\(\)"):
+            function(text, executor=ThreadPoolExecutor, **more)
         with pytest.raises(TypeError, match=r"client\.get_executor\(\), not Client, whose submit returns .*\.Promise"):
             function(text, executor=Client(), **more)
     with ThreadPoolExecutor(1) as executor:

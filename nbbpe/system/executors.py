@@ -18,7 +18,9 @@ MOST_WAITING = 256  # tasks that are handed out and not done: the results of som
 
 
 def check_executor(executor: Any) -> Any:
-    """An executor as given, None for none. Raises TypeError for what has no `submit`."""
+    """An executor as given, None for none. Raises TypeError for what has no `submit`, and for a class in place of one."""
+    if isinstance(executor, type):
+        raise TypeError(f"{_MUST_BE}the class {executor.__name__}: give {executor.__name__}()")
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise TypeError(_MUST_BE + type(executor).__name__)
     return executor
