@@ -73,7 +73,8 @@ class TokenizerEncoding:
             first, as by a normalizer, or of which `regex` splits most words (see `explain_pattern`)
         dropout : the share of merges that is skipped at random at each step, from 0 to 1 (BPE dropout, Provilkov et al.
             2020), so that a model sees a text split in different ways: 0 for none, 1 for single bytes. Special tokens stay
-            whole. The text must be in memory, and one thread encodes it
+            whole. The text must be in memory, and one thread encodes it. An error where words have ends of their own, as
+            in CLIP's vocabulary
         seed : an integer, the seed of the dropout. The seed and the bytes of the text alone decide the ids, so that a text
             gets the same ids in any batch and any number of threads; for other ids, give another seed, such as the number
             of the epoch. None for a new seed in each call
@@ -510,7 +511,15 @@ class TokenizerEncoding:
         from .encoding.dropout import DropoutEncoder, check_dropout
 
         share, seed = check_dropout(dropout, seed)
-        return DropoutEncoder(self._dropout_tables, share, seed) if share else None
+        if not share:
+            return None
+        cutter = self._model.extras.cutter
+        if cutter is not None and cutter.suffix is not None:
+            raise ValueError(
+                f"dropout={shown(dropout)} would leave out ends of words: this tokenizer's tokens such as "
+                f"{shown('a' + cutter.suffix)} are merges of a byte with a space here, and single symbols in its vocabulary"
+            )
+        return DropoutEncoder(self._dropout_tables, share, seed)
 
     def _recognised(self, text: str | Data, allowed: Choice, disallowed: Choice) -> SpecialTokens | None:
         """The special tokens to recognise in a text, None for none. ValueError where it holds a disallowed one."""

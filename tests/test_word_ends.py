@@ -116,6 +116,15 @@ def test_short_texts_are_encoded_as_long_ones(path, monkeypatch):
     assert ids == [tokenizer.encode(f"{text} " * 3000)[: len(found)] for text, found in zip(samples, ids, strict=True)]
 
 
+def test_dropout_is_refused_as_it_would_leave_out_ends(path):
+    """The last byte of a word would be o and a space, which no text has in the vocabulary of CLIP."""
+    tokenizer = nbbpe.load(path)
+    for encode in tokenizer.encode, tokenizer.encode_array, lambda text, **how: tokenizer.encode_batch([text], **how):
+        with pytest.raises(ValueError, match=r"dropout=0.5 would leave out ends of words: .*'a</w>'"):
+            encode("hello", dropout=0.5, seed=1)
+    assert tokenizer.encode("hello", dropout=0.0, seed=1) == tokenizer.encode("hello")
+
+
 def test_what_is_written_is_what_was_read(path, tmp_path):
     tokenizer = nbbpe.load(path)
     tokenizer.to_hf(tmp_path / "again.json")
