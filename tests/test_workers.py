@@ -38,6 +38,8 @@ class Adder:
     def run(self, task):
         if task == "fail":
             raise LookupError("a task failed")
+        if isinstance(task, Exception):
+            raise task
         if task == "odd error":
             raise OddError("cannot", "be pickled")
         if task == "error of another type":
@@ -325,6 +327,13 @@ def test_no_tasks_give_one_empty_job(n_workers):
 def test_an_error_in_a_task_reaches_the_parent_with_its_type(n_workers, in_threads):
     with pytest.raises(LookupError, match="a task failed"):
         list(run_jobs(Adder, [1, 2, "fail", 3, 4], n_workers, in_threads))
+
+
+@pytest.mark.parametrize("error", [EOFError("no end"), ConnectionResetError(errno.ECONNRESET, "the server hung up")])
+def test_an_error_of_a_tasks_own_files_is_not_taken_for_the_end_of_the_parent(error):
+    with pytest.raises(type(error)) as caught:
+        list(run_jobs(Adder, [1, error, 2], 2))
+    assert caught.value.args == error.args
 
 
 @in_processes_and_threads

@@ -120,7 +120,7 @@ def _processes(make_job: Callable[[], Any], n_workers: int, hand_over: bool) -> 
             try:
                 with signals_later():
                     ours, theirs = pipe = context.Pipe()
-                    arguments = (theirs, make_job, hand_over, [ours, *workers], os.getpid(), options_in_messages())
+                    arguments = (theirs, make_job, hand_over, os.getpid(), options_in_messages())
                     process = context.Process(target=_work, args=arguments, daemon=True)
                     with warnings.catch_warnings():
                         # Python 3.12 warns of forking where other threads run. Workers take no lock that those could hold.
@@ -225,7 +225,6 @@ def _work(
     connection: Connection,
     make_job: Callable[[], Any],
     hand_over: bool,
-    inherited: list[Connection],
     parent: int,
     options: Options | None,
 ) -> None:
@@ -247,9 +246,6 @@ def _work(
     except RuntimeError as error:  # a limit of processes counts threads, too
         connection.send(("error", None, WorkerError(_NO_MORE.format("a thread of a worker process", error))))
         return
-    # With the parent's ends closed here, a worker notices on its own connection that the parent has ended.
-    for other in inherited:
-        other.close()
     try:
         job = make_job()
         sent = 0.0
@@ -266,10 +262,9 @@ def _work(
         for gathered in job.hand_over() if hand_over else [job.finish()]:
             connection.send(("done", None, [gathered]))
         connection.send(("done", None, [ENDED]))
-    except (EOFError, ConnectionError):
-        return  # the parent is gone
     except BaseException as error:
-        connection.send(("error", None, _sendable(error)))
+        with suppress(ConnectionError):  # the parent is gone
+            connection.send(("error", None, _sendable(error)))
 
 
 def _end_with_parent(parent: int) -> None:
