@@ -264,8 +264,12 @@ def test_a_mixture_is_trained_as_the_twin_says():
         tok = trained(290, tie_break=tie_break, special_tokens=["<s>"], **limits)
         assert tok.merges == naive.train_for_parity(IN_ORDER, 289, tie_break, **limits)[0]
     assert tok.merges != nbbpe.train(nbbpe.Mixture(sources_of(PROSE)), 289, tie_break=tie_break, **limits).merges
-    by_window = trained(290, parity=nbbpe.Parity(window=4))
-    assert by_window.merges == naive.train_for_parity(IN_ORDER, 290, window=4)[0]
+
+
+def test_a_window_limits_how_often_a_source_is_merged():
+    by_window = trained(290, parity=nbbpe.Parity(parallel=sources_of(PARALLEL), window=4))
+    assert by_window.merges == naive.train_for_parity(IN_ORDER, 290, measures=MEASURES, window=4)[0]
+    assert by_window.merges != trained(290, parity=nbbpe.Parity(parallel=sources_of(PARALLEL))).merges
 
 
 def test_parallel_texts_say_which_source_is_compressed_worst():
