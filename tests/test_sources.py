@@ -956,6 +956,14 @@ def test_a_file_whose_name_looks_like_a_pattern_is_that_file(small, tmp_path, mo
     assert encoded(small, "a[0-9].txt", tmp_path) == small.encode("one")
 
 
+def test_a_question_mark_or_a_hash_ends_no_name_but_that_of_a_web_page(small, tmp_path, monkeypatch, bucket):
+    monkeypatch.chdir(tmp_path)
+    for name in "a#1.jsonl", "what?.jsonl.gz", "http#1.jsonl":
+        assert encoded(small, [write(Path(name), ["the cat"])], tmp_path) == small.encode("the cat")
+    upload(f"{bucket}/a#1.jsonl", json_lines(["the cat"]))
+    assert encoded(small, f"{bucket}/a#1.jsonl", tmp_path) == small.encode("the cat")
+
+
 def test_documents_with_stars_are_documents(small, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("file")

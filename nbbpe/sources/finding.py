@@ -131,8 +131,7 @@ def _input(file: File, field: str) -> Input:
     name = os.path.basename(name_of(file)).lower()
     suffix = _ending(name)
     compression = suffix if suffix in COMPRESSIONS else ""
-    if compression:
-        suffix = _ending(name.removesuffix(compression))
+    suffix = _ending(name.removesuffix(compression))
     if suffix in _NOT_READ or (compression and suffix in _TABLES):
         raise ValueError(
             f"{file.name!r} is compressed in a way that nbbpe does not read: decompress it first (plain text and JSON "
