@@ -964,6 +964,18 @@ def test_a_question_mark_or_a_hash_ends_no_name_but_that_of_a_web_page(small, tm
     assert encoded(small, f"{bucket}/a#1.jsonl", tmp_path) == small.encode("the cat")
 
 
+def test_a_str_that_is_no_file_is_taken_for_a_name_or_a_pattern_or_for_a_text(assert_refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in "missing", "no/file", "a b.txt", "v1.5", Path("a b"):
+        wanted = "is .*, which is not a file" if name in ("missing", "a b.txt") else "No such file"
+        assert_refused(name, FileNotFoundError, wanted)
+    for pattern in "a b*.txt", "*", "a?":
+        assert_refused(pattern, FileNotFoundError, "no file matches the pattern")
+    for text in "a b*\n", "a." * 2500, "*" * 5000, "*" * 4097:
+        assert_refused(text, FileNotFoundError, "is .*, which is not a file")
+    assert_refused("*" * 4096, FileNotFoundError, "no file matches the pattern")
+
+
 def test_documents_with_stars_are_documents(small, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("file")
@@ -1067,8 +1079,8 @@ def test_an_open_file_is_refused_with_what_to_give_instead(assert_refused, small
         "in memory": lambda: io.StringIO("the cat\nthe hat\n"),
     }
     with openers[how]() as file:
-        named = "" if how == "in memory" else ".*'"
-        assert_refused(file, TypeError, f"is an open file{named}.* give its path, or documents=")
+        named = "" if how == "in memory" else ", '.*',"
+        assert_refused(file, TypeError, f"is an open file{named} whose lines .* give its path, or documents=")
         assert_refused([path, file], TypeError, "item 1 of .* is an open file.* give its path")
         for refuses in (
             small.frequencies,

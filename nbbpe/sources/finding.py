@@ -191,7 +191,7 @@ def _paths(source: object, argument: str) -> list[Path] | None:
             f"{argument} is a {type(source).__name__}, and only training takes its weights and samples: give its sources "
             "themselves, such as list(mixture.sources.values()) if each is a path"
         )
-    if source is None or not isinstance(source, Iterable):
+    if not isinstance(source, Iterable):
         raise TypeError(f"{argument} must be {kinds}, not {type(source).__name__}")
     if not isinstance(source, (list, tuple)):
         _check_not_open(source, argument)
