@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -269,6 +271,34 @@ def test_foreign_metadata_are_an_error():
         table = table_of({b"ab": 1}).replace_schema_metadata({"nbbpe": text})
         with pytest.raises(ValueError, match=why):
             nbbpe.train(counts=table, vocab_size=300)
+
+
+def test_counts_of_whole_documents_are_trained_on_as_such():
+    counts = nbbpe.count_words(documents=["a b a b", "a b"], pattern=None)
+    assert counter_of(counts) == {b"a b a b": 1, b"a b": 1}
+    trained = nbbpe.train(counts=counts, vocab_size=258)
+    assert trained == nbbpe.train(documents=["a b a b", "a b"], vocab_size=258, pattern=None)
+
+
+def with_told(counts: pa.Table, **told: object) -> pa.Table:
+    """The table with other values in its metadata of nbbpe."""
+    found = json.loads(counts.schema.metadata[b"nbbpe"])
+    return counts.replace_schema_metadata({"nbbpe": json.dumps({**found, **told})})
+
+
+@pytest.mark.parametrize("denominator", [0, -1, True, 0.5, "2", None])
+def test_a_denominator_that_is_no_whole_number_is_foreign(counts, denominator):
+    with pytest.raises(ValueError, match=rf"not those of counts \(TypeError: .denominator {re.escape(repr(denominator))}"):
+        nbbpe.train(counts=with_told(counts, denominator=denominator), vocab_size=300)
+
+
+def test_counts_by_different_versions_of_regex_are_told(counts):
+    tables = [with_told(counts, regex=version) for version in ("2025.1.2", "2023.1.2", "2025.1.2")]
+    with pytest.warns(UserWarning, match=r"different versions of `regex` \(2023\.1\.2, 2025\.1\.2\)"):
+        merges = nbbpe.train(counts=tables, vocab_size=300).merges
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert nbbpe.train(counts=tables[::2], vocab_size=300).merges == merges
 
 
 # Weights
