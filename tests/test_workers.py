@@ -185,8 +185,10 @@ def few_processes(monkeypatch):
 @pytest.mark.parametrize("n_processes", [0, 1, 2])
 def test_where_no_process_can_be_forked_fewer_do_the_work(few_processes, n_processes, number):
     few_processes(n_processes, number)
-    with pytest.warns(UserWarning, match=rf"more than {n_processes} of 3 worker processes .*: use fewer workers"):
+    said = rf"more than {n_processes} of 3 worker processes .*: use fewer workers"
+    with pytest.warns(UserWarning, match=said) as warned:
         results = list(run_jobs(Adder, range(10), 3))
+    assert len(warned) == 1
     assert sorted(number for number, result in results if result is ENDED) == list(range(10))
     assert len([number for number, _ in results if number is None]) == max(n_processes, 1)
     assert multiprocessing.active_children() == []
