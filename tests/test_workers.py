@@ -467,6 +467,33 @@ def test_a_thread_that_waits_for_a_pipe_keeps_nobody(monkeypatch, error):
         os.close(writes)
 
 
+class Patient(Adder):
+    """A job whose first task tells now and then that it goes on, until all other tasks are done."""
+
+    def __init__(self, folder) -> None:
+        self.folder = folder
+
+    def run(self, task):
+        end = time.monotonic() + 5
+        while task == 0 and len(os.listdir(self.folder)) < 6 and time.monotonic() < end:
+            time.sleep(0.06)
+            yield "not yet"
+        if task:
+            time.sleep(0.05)
+            (self.folder / str(task)).touch()
+        yield os.getpid()
+
+    def finish(self):
+        return None
+
+
+def test_a_worker_gets_no_task_before_it_has_ended_the_last_one(tmp_path):
+    results = list(run_jobs(partial(Patient, tmp_path), range(7), 2))
+    assert (0, "not yet") in results
+    by = {number: result for number, result in results if isinstance(result, int)}
+    assert by[0] not in [by[number] for number in range(1, 7)]
+
+
 # A job of this process that does tasks beside its workers
 
 
