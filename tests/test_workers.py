@@ -22,7 +22,7 @@ import pytest
 from interrupts import interrupted
 
 import nbbpe
-from nbbpe.system import kernel_threads, worker_threads
+from nbbpe.system import kernel_threads, worker_processes, worker_threads
 from nbbpe.system.arguments import argument, naming_options
 from nbbpe.system.kernel_threads import run_together
 from nbbpe.system.signals_later import signals_later
@@ -879,6 +879,25 @@ def is_alive(pid: int) -> bool:
     # An ended process that nobody has waited for is still there by its number.
     with open(f"/proc/{pid}/stat") as file:
         return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks")
+def test_a_worker_that_cannot_reach_its_parent_ends_without_a_word(capfd):
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+    parent = os.getpid()
+
+    def work() -> None:
+        ours.close()
+        worker_processes._work(theirs, Adder, False, parent, None)
+
+    worker = context.Process(target=work)
+    worker.start()
+    ours.close()
+    theirs.close()
+    worker.join()
+    assert worker.exitcode == 0
+    assert capfd.readouterr() == ("", "")
 
 
 def test_workers_ignore_ctrl_c_which_their_parent_answers():
