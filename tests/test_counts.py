@@ -60,6 +60,7 @@ def test_a_table_has_each_word_once_sorted_with_its_count(counts):
     )
     assert counter_of(counts) == dict(expected)
     assert [str(field.type) for field in counts.schema] == ["binary", "int64"]
+    assert not any(field.nullable for field in counts.schema)
 
 
 def test_the_metadata_say_how_it_was_counted():
@@ -225,7 +226,11 @@ def test_a_dict_of_counts_is_a_table(counts):
         ({"a": 1, "b": 1.5}, TypeError, r"counts\['b'\] must be a positive integer, not 1\.5"),
         ({"word": ["a"], "count": [1]}, TypeError, r"counts\['word'\] must be a positive integer, not \['a'\]"),
         ({"a": 0}, ValueError, r"counts\['a'\] must be at least 1, not 0"),
-        ({"a": 2**63}, OverflowError, "'counts' has a count of 9,223,372,036,854,775,808, which does not fit in int64"),
+        (
+            {"b": 1, "a": 2**63},
+            OverflowError,
+            "'counts' has a count of 9,223,372,036,854,775,808, which does not fit in int64",
+        ),
         ({"": 1}, ValueError, "the word is empty"),
         ({}, ValueError, r"the tables of counts \(.counts.\) have no rows"),
     ],
@@ -471,6 +476,27 @@ def test_what_is_wrong_of_a_column_or_right_at_its_limit(counts):
     assert counter_of(nbbpe.arrow_functions.add_up_counts([{"a": 2**63 - 1}])) == {b"a": 2**63 - 1}
     noted = counts.replace_schema_metadata({**counts.schema.metadata, b"note": b"of another program"})
     assert nbbpe.train(counts=iter([counts, noted]), vocab_size=300) == nbbpe.train(counts=[counts] * 2, vocab_size=300)
+
+
+class OneBatch:
+    """A record batch of another library."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self._batch = batch
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self._batch.__arrow_c_array__(requested_schema)
+
+
+def test_record_batches_of_any_library_may_be_counts():
+    one, two = (table_of(each).to_batches()[0] for each in ({b"ab": 2, b"b": 1}, {b"cd": 3}))
+    expected = nbbpe.train(counts=[{"ab": 2, "b": 1}, {"cd": 3}], vocab_size=258, pattern="gpt2").merges
+    assert expected == [(b"c", b"d"), (b"a", b"b")]
+    for counts in [one, two], [OneBatch(one), OneBatch(two)], iter([one, two]), iter([OneBatch(one), two]):
+        assert nbbpe.train(counts=counts, vocab_size=258, pattern="gpt2").merges == expected
+    for column in pa.array(["ab"]), pa.chunked_array([["ab"]]):
+        with pytest.raises(TypeError, match=r"counts must be a table with the columns 'word' and 'count': .*string"):
+            nbbpe.train(counts=column, vocab_size=258, pattern="gpt2")
 
 
 def test_counts_of_pairs_that_would_not_fit_are_an_error():

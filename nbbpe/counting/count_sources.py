@@ -65,8 +65,6 @@ def open_counts(data: object, argument: str = "counts") -> list[Counts]:
 
 def _arrow_counts(data: Any, argument: str) -> Counts:
     pa = arrow()
-    if isinstance(data, pa.RecordBatch):
-        return Counts(argument, data.schema.metadata, lambda: iter([data]))
     try:
         if hasattr(data, "__arrow_c_stream__"):
             reader = reader_of(data)
