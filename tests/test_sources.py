@@ -910,6 +910,18 @@ def test_a_pattern_never_goes_round_in_a_circle(small, tmp_path):
     assert small.frequencies(str(tmp_path / "a/**/x.txt")).sum() == 1
 
 
+def test_what_is_no_folder_is_not_said_to_be_closed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("a")
+    for link, to in ("here", "."), ("loop", "loop"), ("gone", "nowhere"):
+        Path(link).symlink_to(to)
+    assert find_matches("**/*.txt") == (["a.txt"], [])
+    assert find_matches("*/a.txt") == (["here/a.txt"], [])
+    for nothing in "a.txt/*", "gone/*", "a.txt/b", "none/*", "*/none/*":
+        assert find_matches(nothing) == ([], [])
+    assert find_matches("loop/*") == ([], ["loop"])
+
+
 @pytest.mark.exhaustive
 def test_a_pattern_matches_what_glob_finds(tmp_path, monkeypatch):
     chooser = random.Random(3)
