@@ -11,7 +11,7 @@ import texts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbbpe.counting.counters import RegexCounter, WordRules
+from nbbpe.counting.counters import PieceCounter, RegexCounter, WordRules
 from nbbpe.counting.parallel_counting import count_files
 from nbbpe.counting.word_counts import WordCounts
 from nbbpe.patterns.pattern import get_pattern
@@ -214,6 +214,21 @@ def test_words_that_regex_has_split_are_passed_on_before_they_exceed_the_memory(
     assert len(passed_on) > 1
     found = sum(map(as_counter, [*passed_on, counter.finish()]), Counter())
     assert found == {f" {i}".encode(): 3 if i < 12 else 1 for i in range(30)}
+
+
+def test_a_word_larger_than_the_memory_is_counted_all_the_same(tmp_path):
+    (tmp_path / "a.txt").write_text("the cat " + "a" * 300_000 + " sat")
+    counter, passed_on = PieceCounter(WordRules(get_pattern("gpt2"))), []
+
+    def spill(parts: list[WordCounts]) -> None:
+        passed_on.extend(parts)
+        assert len(passed_on) < 20, "it is passed on without end"
+
+    counter.bound(1, spill)
+    [part] = find_inputs(tmp_path / "a.txt", None, "raise")[0].cut(1 << 20, CutRules(get_pattern("gpt2"), []))
+    list(counter.run(part))
+    found = sum(map(as_counter, [*passed_on, counter.finish()]), Counter())
+    assert found == dict.fromkeys([b"the", b" cat", b" " + b"a" * 300_000, b" sat"], 1)
 
 
 def test_nothing_has_no_words():
