@@ -472,6 +472,18 @@ def test_an_unknown_processor_is_an_error_that_names_those_that_are_known(label)
         target.parse(label)
 
 
+@pytest.mark.parametrize(
+    ("triple", "example"),
+    [("x86_64-unknown-linux-gnu", "x86-64-v4+avx512vbmi"), ("aarch64-unknown-linux-gnu", "generic+lse")],
+)
+def test_the_processors_that_an_error_names_are_of_the_architecture_of_this_machine(monkeypatch, triple, example):
+    monkeypatch.setattr(target, "host", lambda: target.Target(triple, "generic", ""))
+    with pytest.raises(target.UnknownProcessor) as caught:
+        target.parse("native")
+    assert example in str(caught.value)
+    assert ("x86" in str(caught.value)) == triple.startswith("x86")
+
+
 @pytest.mark.skipif(not target.host().triple.startswith("x86_64"), reason="features of other processors are not known")
 @pytest.mark.parametrize("label", ["x86-64-v4+avx512_vbmi", "x86-64-v3+../a", "x86-64-v3+", "generic+AVX2"])
 def test_an_unknown_feature_of_a_processor_is_an_error_and_not_ignored(label):

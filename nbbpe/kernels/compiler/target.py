@@ -131,9 +131,10 @@ def parse(label: str) -> Target:
     is_x86 = host().triple.startswith("x86_64")
     levels = sorted(LEVELS) if is_x86 else ["generic"]
     if processor not in levels:
+        example = "x86-64-v4+avx512vbmi+avx512vbmi2" if is_x86 else "generic+lse"
         raise UnknownProcessor(
             f"kernels cannot be made for the processor {label!r}: give one of {', '.join(levels)}, with more features "
-            "if needed, as x86-64-v4+avx512vbmi+avx512vbmi2"
+            f"if needed, as {example}"
         )
     return Target(host().triple, processor, ",".join(f"+{feature}" for feature in sorted(features)))
 
