@@ -33,7 +33,7 @@ def in_a_worker() -> bool:
     return multiprocessing.parent_process() is not None
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_merges_are_the_same_however_workers_are_started(source, sizes, monkeypatch, method):
     wanted = nbbpe.train(source, 600, [texts.SPECIAL], workers=1)
     context = multiprocessing.get_context(method)

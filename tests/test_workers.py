@@ -528,7 +528,7 @@ class Gatherer(Adder):
 
 
 @pytest.mark.parametrize(
-    ("method", "n_workers"), [("fork", 1), ("fork", 2), ("fork", 3), ("fork", 50), ("spawn", 3), ("forkserver", 2)]
+    ("method", "n_workers"), [("fork", 1), ("fork", 2), ("fork", 3), ("fork", 50), ("spawn", 2), ("spawn", 3)]
 )
 def test_a_job_of_this_process_does_tasks_and_takes_over_the_rest(monkeypatch, method, n_workers):
     context = multiprocessing.get_context(method)
