@@ -23,7 +23,7 @@ import pytest
 from effort import mostly_slow
 
 import nbbpe
-from nbbpe.kernels.compiler import kernel_files, layouts, obtain, plain, store, symbols, target, trusted_folders
+from nbbpe.kernels.compiler import kernel_files, layouts, loader, obtain, plain, store, symbols, target, trusted_folders
 from nbbpe.kernels.compiler.jit import KERNELS, Kernel
 from nbbpe.kernels.compiler.signature import int64
 from nbbpe.kernels.pieces import special_tokens
@@ -228,6 +228,14 @@ def test_what_is_no_object_code_is_compiled_again(compiles, tmp_path, content):
     rewritten(path, content)
     assert compiles()
     assert not compiles()
+
+
+def test_llvm_is_given_no_object_code_without_our_entry_for_which_it_may_end_the_process(monkeypatch):
+    from llvmlite import binding
+
+    monkeypatch.delattr(binding, "create_mcjit_compiler")
+    with pytest.raises(symbols.UnknownObject, match="object code without f"):
+        loader.place_with_llvm(b"\x7fELF\x02\x01" + bytes(100), ["f"], {})
 
 
 def test_object_code_without_our_entry_or_that_refers_to_other_names_is_compiled_again(compiles, tmp_path, monkeypatch):

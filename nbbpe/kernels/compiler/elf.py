@@ -65,6 +65,11 @@ def referred(content: bytes) -> set[str]:
     return {each.name for each in _symbols(content, _sections(content))[1:] if each.section == 0}  # the first has no name
 
 
+def defined(content: bytes) -> set[str]:
+    """The names of the functions that object code defines."""
+    return {each.name for each in _symbols(content, _sections(content)) if each.kind == _FUNCTION and each.section}
+
+
 def place(content: bytes, functions: Sequence[str], addresses: Mapping[str, int]) -> tuple[list[int], Any]:
     """Place object code, and find functions in it by their names.
 

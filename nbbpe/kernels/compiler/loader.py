@@ -8,7 +8,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .elf import NotPlaced, place
+from .elf import NotPlaced, defined, is_elf, place
 from .symbols import UnknownObject, check
 
 _METH_FASTCALL = 0x80
@@ -47,6 +47,9 @@ def load(content: bytes, functions: Sequence[str], called: str, allowed: Mapping
 
 def place_with_llvm(content: bytes, functions: Sequence[str], allowed: Mapping[str, int]) -> tuple[list[int], Any]:
     """As elf.place, for any object code that LLVM supports. Raises UnknownObject."""
+    # LLVM would end the process for object code that it cannot read, on ARM for any without sections.
+    if is_elf(content) and not defined(content).issuperset(functions):
+        raise UnknownObject(f"object code without {' or '.join(functions)}")
     from llvmlite import binding
 
     for name, address in allowed.items():
