@@ -27,14 +27,13 @@ from .normalization import normalized
 from .normalizer import Chain
 from .ruled_tokens import Row, Rule, as_rows, character_before, ruled
 from .special_search import Sought, between, find_breaks
-from .unicode_sets import WHITESPACE, WORD
+from .unicode_sets import WHITESPACE
 from .utf8 import padded, to_bytes, to_text
 from .windows import CUT, SEPARATOR, Window
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
-_WORD = regex.compile(f"[{WORD}]")
 _ASCII_SPACE = b" \t\n\r\x0b\x0c"
 _SPACE = 0x20
 _NEAR = 1 << 12
