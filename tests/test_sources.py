@@ -1091,7 +1091,7 @@ def test_an_open_file_is_refused_with_what_to_give_instead(assert_refused, small
         "in memory": lambda: io.StringIO("the cat\nthe hat\n"),
     }
     with openers[how]() as file:
-        named = "" if how == "in memory" else ", '.*',"
+        named = "" if how == "in memory" else ", '.*,"  # a long path is cut
         assert_refused(file, TypeError, f"is an open file{named} whose lines .* give its path, or documents=")
         assert_refused([path, file], TypeError, "item 1 of .* is an open file.* give its path")
         for refuses in (
