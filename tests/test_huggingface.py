@@ -648,6 +648,16 @@ def test_what_cannot_be_honoured_is_named(tmp_path, make, message):
         nbbpe.Tokenizer.from_hf(path)
 
 
+def test_a_regex_that_cannot_be_honoured_is_told_once(tmp_path):
+    for behavior in "Isolated", "Removed":  # a pattern, and a step of a cutter
+        split = {"type": "Split", "pattern": {"Regex": r"\b"}, "behavior": behavior, "invert": False}
+        path = tmp_path / "tokenizer.json"
+        path.write_text(json.dumps(changed("pre_tokenizer", sequence(split, LEVEL))()), encoding="utf-8")
+        with pytest.raises(ValueError, match=r"tokenizer\.json: pre_tokenizer splits by a regex") as caught:
+            nbbpe.load(path)
+        assert str(caught.value).count("cannot honour") == 1
+
+
 def test_the_file_that_these_change_is_good(tmp_path):
     path = tmp_path / "tokenizer.json"
     fused = changed("decoder", {"type": "Sequence", "decoders": [LEVEL, {"type": "Fuse"}]})()

@@ -194,6 +194,10 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         lambda: document(merges=[["\u0120", "h"]]),
         r"model.merges\[0\] goes on after the end of a word: \['\u0120', 'h'\]",
     ),
+    "a merge of an unknown token": (
+        lambda: document(merges=["h e", "q z"]),
+        r"model.merges\[1\] merges b'q' and b'z', but b'qz' is not in model.vocab",
+    ),
     "a step after ByteLevel": (steps(SPLIT, BYTE_LEVEL, {"type": "Digits"}), "if ByteLevel is the last step"),
     "a space in front": (steps(SPLIT, {"type": "ByteLevel"}), "and add_prefix_space false"),
     "words with spaces": (steps(BYTE_LEVEL), "its pre_tokenizer leaves a space in ' a  b '"),

@@ -188,7 +188,8 @@ def _model(document: dict[str, Any], normalizer: Normalizer) -> Model:
                 f"added token {shown(token)} has the id {token_id}, as {shown(near[token_id])} of model.vocab has"
             )
     if packed is None:
-        merges = _merges(lines, set(vocab.tokens()), tokens, special)
+        # With merges that make the ends of words before those of the file.
+        merges = _merges(lines, len(model["merges"]) - len(lines), set(vocab.tokens()), tokens, special)
         if digits:
             merges = pretokenizers.without_mixed(merges, digits)
     found = Model.fitting(vocab, merges, special, pattern, form, extras)
@@ -382,10 +383,10 @@ def _check_spelling(
 
 
 def _merges(
-    lines: list[Any], known: set[bytes], tokens: Mapping[str, bytes], special: dict[str, int]
+    lines: list[Any], first_number: int, known: set[bytes], tokens: Mapping[str, bytes], special: dict[str, int]
 ) -> list[tuple[bytes, bytes]]:
     numbers: dict[tuple[bytes, bytes], int] = {}
-    for number, line in enumerate(lines):
+    for number, line in enumerate(lines, first_number):
         where = f"model.merges[{number}]"
         sides = line.split(" ") if isinstance(line, str) else line
         if not isinstance(sides, list) or len(sides) != 2 or not all(isinstance(side, str) and side for side in sides):
