@@ -182,16 +182,14 @@ def _after_bytes(step: dict[str, Any]) -> Pattern:
 def _regex_of(text: str) -> Pattern:
     """The pattern of a regex of Oniguruma's."""
     with _naming_regex():
-        return _named(text) or regex_pattern(_translated(text))
+        return _named(text) or regex_pattern(translated(_with_escapes(text), "Oniguruma", "regex"))
 
 
 def _translated(text: str) -> str:
     """A regex of Oniguruma's as one of `regex`, that of a named pattern if it is one."""
     named = _named(text)
-    if named is not None:
-        return str(named.regex)
     with _naming_regex():
-        return translated(_with_escapes(text), "Oniguruma", "regex")
+        return translated(_with_escapes(text), "Oniguruma", "regex") if named is None else str(named.regex)
 
 
 def _named(text: str) -> Pattern | None:
@@ -266,25 +264,18 @@ def write(pattern: Pattern, prefix_space: bool = False, cutter: Cutter | None = 
     for step in cuts:
         if step["type"] == "Split" and "Regex" in step["pattern"]:
             step["pattern"] = {"Regex": translated(step["pattern"]["Regex"], "regex", "Oniguruma")}
-    steps = [*cuts, {**byte_level, "use_regex": use_regex}]
-    if pattern.regex is None or pattern.name == "gpt2":
-        pass
-    elif prefix_space:
-        # The space must come first, and ByteLevel cuts only while it writes text in its alphabet; as the first step it
-        # would do so too early.
-        raise ValueError(
-            "this tokenizer puts a space in front of a text and splits it by a custom pattern, which tokenizer.json "
-            "cannot express together"
-        )
-    else:
+    splits: list[dict[str, Any]] = []
+    if pattern.regex is not None and pattern.name != "gpt2":
+        if prefix_space:
+            # The space must come first, and ByteLevel cuts only while it writes text in its alphabet; as the first step it
+            # would do so too early.
+            raise ValueError(
+                "this tokenizer puts a space in front of a text and splits it by a custom pattern, which tokenizer.json "
+                "cannot express together"
+            )
+        regexes = [translated(each, "regex", "Oniguruma") for each in pattern.regexes]
         splits = [
-            {
-                "type": "Split",
-                "pattern": {"Regex": translated(each, "regex", "Oniguruma")},
-                "behavior": "Isolated",
-                "invert": False,
-            }
-            for each in pattern.regexes
+            {"type": "Split", "pattern": {"Regex": each}, "behavior": "Isolated", "invert": False} for each in regexes
         ]
-        steps = [*cuts, *splits, {**byte_level, "use_regex": False}]
+    steps = [*cuts, *splits, {**byte_level, "use_regex": use_regex}]
     return steps[0] if len(steps) == 1 else {"type": "Sequence", "pretokenizers": steps}
