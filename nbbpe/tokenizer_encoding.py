@@ -513,11 +513,11 @@ class TokenizerEncoding:
         share, seed = check_dropout(dropout, seed)
         if not share:
             return None
-        cutter = self._model.extras.cutter
-        if cutter is not None and cutter.suffix is not None:
+        suffix = self._model.extras.suffix
+        if suffix is not None:
             raise ValueError(
                 f"dropout={shown(dropout)} would leave out ends of words: this tokenizer's tokens such as "
-                f"{shown('a' + cutter.suffix)} are merges of a byte with a space here, and single symbols in its vocabulary"
+                f"{shown('a' + suffix)} are merges of a byte with a space here, and single symbols in its vocabulary"
             )
         return DropoutEncoder(self._dropout_tables, share, seed)
 

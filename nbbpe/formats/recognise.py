@@ -12,7 +12,6 @@ from ..model.model import Model
 from ..system.git_lfs import IS_LFS_POINTER, LFS_POINTER
 from ..system.paths import Path, check_tokenizer_file, is_url, not_meant
 from . import clip, folder, gpt2, huggingface, minbpe, tekken, tiktoken
-from .clip import is_clip
 from .gpt2_settings import check_plain_gpt2
 from .known_names import encoding_of_model, found_by_name
 
@@ -145,7 +144,7 @@ def _in_folder(path: Path) -> Recognised:
 
 def _with_beside(vocab: str, merges: str) -> Recognised:
     """The format of the two files of GPT-2's, with what is beside them."""
-    return Recognised("clip" if is_clip(vocab) else "gpt2", (vocab, merges), beside=True)
+    return Recognised("clip" if clip.is_clip(vocab) else "gpt2", (vocab, merges), beside=True)
 
 
 def _file(path: Path) -> Recognised:

@@ -31,7 +31,7 @@ def content(model: Model) -> str:
     """The text of a model's tokenizer.json. Raises ValueError for what the format cannot hold."""
     merges, whole = _merges(model)
     entries = spelled_vocab(model.packed_ordinary)
-    suffix = None if model.extras.cutter is None else model.extras.cutter.suffix
+    suffix = model.extras.suffix
     if suffix is not None:
         entries, merges = with_suffix(entries, merges, suffix)
     owners: dict[int, str] = {}

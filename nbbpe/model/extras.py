@@ -46,6 +46,11 @@ class Extras:
         """The state for another process or a copy: the settings, without anything that was computed."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
+    @property
+    def suffix(self) -> str | None:
+        """How the end of a word is spelled in the vocabulary; None where words have none."""
+        return None if self.cutter is None else self.cutter.suffix
+
     @lazy
     def ruled(self) -> dict[str, Flags]:
         """The tokens with a rule that says how they are found."""

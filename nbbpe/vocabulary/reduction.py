@@ -47,8 +47,7 @@ def prune(model: Model, counts: NDArray[np.int64], n: int, renumber: bool = True
     ordinary = model.ordinary
     used = {token_id: int(counts[token_id]) for token_id in ordinary}
     shared = {model.special[token] for token in model.extras.shared}
-    cutter = model.extras.cutter
-    has_ends = cutter is not None and cutter.suffix is not None  # then each byte needs a token with a space behind it
+    has_ends = model.extras.suffix is not None  # then each byte needs a token with a space behind it
     free = {
         token_id
         for token_id, token in ordinary.items()
