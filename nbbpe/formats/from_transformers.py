@@ -1,4 +1,4 @@
-"""The tokens that a folder of transformers has beside its tokenizer.json, or beside vocab.json (see gpt2_settings.py).
+"""The tokens that a folder of transformers has beside its tokenizer.json, or beside vocab.json (see two_files.py).
 
 transformers gives those of tokenizer_config.json that the tokenizer.json lacks the next ids, and the pad token of its
 padding, if the config has none. If the config has no added_tokens_decoder, as those of older versions,
@@ -56,12 +56,12 @@ class Beside(NamedTuple):
         return sorted([*self.named, *others], key=lambda each: each.role is None)
 
 
-def read_beside(folder: str, pad_token: object = None) -> Beside:
+def read_beside(folder: str, tokens: Mapping[str, object]) -> Beside:
     """What the files beside a tokenizer say. Raises ValueError that names a file which is broken.
 
-    pad_token : the role's token where no file has one
+    tokens : the tokens of roles that no file gives another token, or none
     """
-    config = {"pad_token": pad_token} | read_object(folder, CONFIG)
+    config = {**tokens, **read_object(folder, CONFIG)}
     with naming(os.path.join(folder, CONFIG)):
         named = list(_named(config))
         if "added_tokens_decoder" in config:
@@ -90,7 +90,7 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
     Raises ValueError that names a file which is broken, or which versions of transformers take differently.
     """
     own, padding = document.get("added_tokens") or [], document.get("padding")
-    beside = read_beside(folder, padding.get("pad_token") if isinstance(padding, dict) else None)
+    beside = read_beside(folder, {"pad_token": padding.get("pad_token")} if isinstance(padding, dict) else {})
     config, listed, named, otherwise, _ = beside
     _check_prefix_space(folder, config, document.get("pre_tokenizer"))
     versions = config.get("fast_tokenizer_files")

@@ -11,11 +11,10 @@ from typing import Any, Literal, NamedTuple
 from ..model.model import Model
 from ..system.git_lfs import IS_LFS_POINTER, LFS_POINTER
 from ..system.paths import Path, check_tokenizer_file, is_url, not_meant
-from . import clip, folder, gpt2, huggingface, minbpe, tekken, tiktoken
-from .gpt2_settings import check_plain_gpt2
+from . import folder, gpt2, huggingface, minbpe, tekken, tiktoken, two_files
 from .known_names import encoding_of_model, found_by_name
 
-Kind = Literal["nbbpe", "huggingface", "tiktoken", "tekken", "gpt2", "clip", "minbpe"]
+Kind = Literal["nbbpe", "huggingface", "tiktoken", "tekken", "gpt2", "minbpe"]
 
 _KNOWN_PATHS = (
     "a folder that Tokenizer.save wrote (nbbpe.json), Hugging Face's tokenizer.json, a .tiktoken file, Mistral's "
@@ -60,14 +59,10 @@ def read_model(source: object, check: bool = True) -> Model:
         "huggingface": functools.partial(huggingface.read_model, beside=found.beside),
         "tiktoken": tiktoken.read_model,
         "tekken": tekken.read_model,
-        "gpt2": gpt2.read_model,
-        "clip": clip.read_model,
+        "gpt2": two_files.read_model if found.beside else gpt2.read_model,
         "minbpe": minbpe.read_model,
     }
-    model = readers[found.kind](*found.sources)
-    if found.kind == "gpt2" and found.beside:
-        check_plain_gpt2(found.sources[0], model.special)
-    return model
+    return readers[found.kind](*found.sources)
 
 
 def recognised(source: object) -> Recognised:
@@ -131,7 +126,7 @@ def _in_folder(path: Path) -> Recognised:
         return Recognised("tiktoken", (os.path.join(folder, ranks[0]),))
     for pair in _PAIRS:
         if set(pair) <= set(names):
-            return _with_beside(*(os.path.join(folder, name) for name in pair))
+            return Recognised("gpt2", tuple(os.path.join(folder, name) for name in pair), beside=True)
     for name in "tokenizer.model", "tiktoken.model":  # ranks, as Llama 3's, or sentencepiece, which its error then says
         if name in names:
             return _file(os.path.join(folder, name))
@@ -140,11 +135,6 @@ def _in_folder(path: Path) -> Recognised:
         f"{folder!r} has no nbbpe.json (so no tokenizer was saved there by Tokenizer.save), no tokenizer.json, not one "
         f"tekken.json{several_tekken}, not one .tiktoken file{several}, and no vocab.json with merges.txt"
     )
-
-
-def _with_beside(vocab: str, merges: str) -> Recognised:
-    """The format of the two files of GPT-2's, with what is beside them."""
-    return Recognised("clip" if clip.is_clip(vocab) else "gpt2", (vocab, merges), beside=True)
 
 
 def _file(path: Path) -> Recognised:
@@ -169,7 +159,7 @@ def _file(path: Path) -> Recognised:
             stem = name.removesuffix(vocab).removesuffix(merges)
             if os.path.exists(stem + vocab) and os.path.exists(stem + merges):
                 # Who names one of the two means what it is a part of; who names both means no more than them.
-                return _with_beside(stem + vocab, stem + merges)
+                return Recognised("gpt2", (stem + vocab, stem + merges), beside=True)
             missing = stem + (merges if name.endswith(vocab) else vocab)
             raise FileNotFoundError(
                 f"{name!r} is one of GPT-2's two files, and {missing!r} is not there; give both to nbbpe.load as a pair"

@@ -1,0 +1,152 @@
+"""Folders of transformers with vocab.json and merges.txt, and no tokenizer.json: the ids of its classes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import texts
+
+import nbbpe
+from nbbpe.model.byte_alphabet import byte_characters
+
+MERGES = [("h", "e"), ("l", "l"), ("Ġ", "h"), ("o", "o"), ("he", "ll"), ("Ġ", "w"), ("1", "2"), ("'", "S")]
+ORDINARY = [*byte_characters().values(), *map("".join, MERGES)]
+SIZE = len(ORDINARY)
+END = "<|endoftext|>"
+ROBERTA = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+DEBERTA = ["[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]"]
+# The classes by the special tokens that their vocabularies have.
+CLASSES = {
+    "GPT2Tokenizer": [END],
+    "CodeGenTokenizerFast": [END],
+    "RobertaTokenizer": ROBERTA,
+    "BartTokenizerFast": ROBERTA,
+    "LongformerTokenizer": ROBERTA,
+    "LEDTokenizer": ROBERTA,
+    "MvpTokenizer": ROBERTA,
+    "DebertaTokenizer": DEBERTA,
+    "Qwen2Tokenizer": [END],
+}
+MODELS = {"gpt2": [END], "opt": [END], "roberta": ROBERTA, "bart": ROBERTA, "deberta": DEBERTA, "qwen3": [END]}
+TEXTS = ["hello  World", " hell <a>x y <b> hell", *(f"a {token} b{token}" for token in [END, *ROBERTA, *DEBERTA])]
+
+
+def flagged(content: str, **flags: bool) -> dict[str, Any]:
+    """A special token as a tokenizer_config.json has it."""
+    no = dict.fromkeys(("lstrip", "rstrip", "single_word", "normalized"), False)
+    return {"__type": "AddedToken", "content": content, **no, "special": True, **flags}
+
+
+def saved(folder: Path, special: list[str], **files: dict[str, Any]) -> Path:
+    """The two files, and others beside them, by their names without .json."""
+    vocab = {text: token_id for token_id, text in enumerate([*ORDINARY, *special])}
+    (folder / "vocab.json").write_text(json.dumps(vocab), encoding="utf-8")
+    lines = [f"{left} {right}\n" for left, right in MERGES]
+    (folder / "merges.txt").write_text("#version: 0.2\n" + "".join(lines), encoding="utf-8")
+    for name, content in files.items():
+        (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+def check_as_transformers(folder: Path) -> None:
+    """The same ids as transformers gives, also around texts and pairs, and the same added tokens."""
+    transformers = pytest.importorskip("transformers", reason="needs transformers 5")
+    if int(transformers.__version__.split(".")[0]) < 5:
+        pytest.skip("needs transformers 5")
+    theirs = transformers.AutoTokenizer.from_pretrained(folder)
+    ours = nbbpe.load(folder)
+    for text in [*TEXTS, *texts.HARD]:
+        assert ours.encode(text, add_special_tokens=True) == theirs(text)["input_ids"], text
+        assert ours.encode(text) == theirs(text, add_special_tokens=False)["input_ids"], text
+    assert ours.special_tokens == theirs.get_added_vocab()
+    assert ours == nbbpe.load(folder / "vocab.json")
+
+
+CONFIGS: dict[str, dict[str, Any]] = {
+    "nothing else": {"tokenizer_config": {}},
+    "a space in front": {"tokenizer_config": {"add_prefix_space": True, "trim_offsets": False}},
+    "tokens around a text": {"tokenizer_config": {"add_bos_token": True, "add_eos_token": True, "bos_token": "<b>"}},
+    "tokens of roles": {"tokenizer_config": {"pad_token": flagged("<a>", lstrip=True), "eos_token": "<b>"}},
+    "tokens by id": {
+        "tokenizer_config": {"added_tokens_decoder": {str(SIZE + 5): flagged("<a>", rstrip=True)}, "pad_token": "<b>"}
+    },
+    "other files": {
+        "tokenizer_config": {},
+        "added_tokens": {"<a>": SIZE + 5, "<b>": SIZE + 6},
+        "special_tokens_map": {"mask_token": flagged("<b>", lstrip=True), "additional_special_tokens": ["<c>"]},
+    },
+    "other flags each time": {
+        "tokenizer_config": {
+            "bos_token": flagged("<a>", lstrip=True),
+            "eos_token": "<a>",
+            "unk_token": flagged("<a>", rstrip=True),
+            "pad_token": flagged("<a>", lstrip=True),
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("files", CONFIGS.values(), ids=CONFIGS)
+@pytest.mark.parametrize(("name", "special"), CLASSES.items(), ids=CLASSES)
+def test_a_class_gives_the_ids_of_transformers(tmp_path, name, special, files):
+    files = {**files, "tokenizer_config": {"tokenizer_class": name, **files["tokenizer_config"]}}
+    check_as_transformers(saved(tmp_path, special, **files))
+
+
+@pytest.mark.parametrize(("model", "special"), MODELS.items(), ids=MODELS)
+def test_a_model_has_the_class_that_transformers_knows(tmp_path, model, special):
+    check_as_transformers(saved(tmp_path, special, config={"model_type": model}))
+
+
+def test_roberta(tmp_path):
+    """Without transformers: the tokens around a text and a pair, and what is taken for a special token."""
+    tokenizer = nbbpe.load(saved(tmp_path, ROBERTA, config={"model_type": "roberta"}))
+    start, pad, end, unknown, mask = range(SIZE, SIZE + 5)
+    assert tokenizer.special_tokens == {"<s>": start, "<pad>": pad, "</s>": end, "<unk>": unknown, "<mask>": mask}
+    hell = ORDINARY.index("hell")
+    assert tokenizer.encode("hell<mask>", add_special_tokens=True) == [start, hell, mask, end]
+    tokenizer.save(tmp_path / "saved")
+    assert nbbpe.load(tmp_path / "saved") == tokenizer
+    tokenizer.to_hf(tmp_path / "tokenizer.json")
+    assert nbbpe.load(tmp_path / "tokenizer.json").encode("hell<mask>", add_special_tokens=True) == [start, hell, mask, end]
+
+
+def test_opt_puts_a_token_in_front(tmp_path):
+    roles = dict.fromkeys(("bos_token", "eos_token", "unk_token"), flagged("</s>", normalized=True))
+    config = {"tokenizer_class": "GPT2Tokenizer", "add_bos_token": True, "pad_token": flagged("<pad>"), **roles}
+    tokenizer = nbbpe.load(saved(tmp_path, ["<s>", "<pad>", "</s>", "<unk>"], tokenizer_config=config))
+    assert tokenizer.encode("hell", add_special_tokens=True) == [SIZE + 2, ORDINARY.index("hell")]
+    assert tokenizer.special_tokens == {"</s>": SIZE + 2, "<pad>": SIZE + 1}
+
+
+def test_gpt2s_special_token_gets_the_next_id_where_the_vocabulary_lacks_it(tmp_path):
+    """Unless the config says that all of its roles have other tokens, or none."""
+    config = {"tokenizer_class": "GPT2Tokenizer", "bos_token": None, "eos_token": None}
+    assert nbbpe.load(saved(tmp_path, [], tokenizer_config=config)).special_tokens == {END: SIZE}
+    assert nbbpe.load(saved(tmp_path, [], tokenizer_config=config | {"unk_token": None})).special_tokens == {}
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"cls_token": None}, "tokenizer_config.json says that it has no cls_token, which its class puts around a text"),
+        ({"image_token": "<i>"}, "image_token is '<i>', and versions of transformers differ in whether that is a token"),
+        ({"pad_token": 5}, "tokenizer_config.json: a token must be a string"),
+    ],
+)
+def test_what_a_class_cannot_be_with_is_named(tmp_path, config, message):
+    folder = saved(tmp_path, ROBERTA, tokenizer_config={"tokenizer_class": "RobertaTokenizer", **config})
+    with pytest.raises(ValueError, match=re.escape(message)):
+        nbbpe.load(folder)
+
+
+@pytest.mark.parametrize("name", ["vocab.json", "merges.txt", "tokenizer_config.json", "config.json"])
+def test_a_broken_file_is_named(tmp_path, name):
+    folder = saved(tmp_path, ROBERTA, config={"model_type": "roberta"})
+    (folder / name).write_text("[1]" if name.endswith(".json") else "a b c\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=re.escape(name)):
+        nbbpe.load(folder)
