@@ -910,6 +910,22 @@ def test_a_pattern_never_goes_round_in_a_circle(small, tmp_path):
     assert small.frequencies(str(tmp_path / "a/**/x.txt")).sum() == 1
 
 
+def test_a_pattern_leaves_out_files_of_ids(small, tmp_path, monkeypatch):
+    """Else a run that is done again would encode what it wrote the first time."""
+    monkeypatch.chdir(tmp_path)
+    for name in "a.txt", "b.json", "b", "c", "d.json", "e.ends":
+        Path(name).write_text("[]")
+    Path("c.json").mkdir()
+    sources = find_matches("*").files
+    for _ in range(2):
+        small.encode_file("*", "ids.bin")
+        assert find_matches("*").files == sources == ["a.txt", "b", "b.json", "c", "d.json", "e.ends"]
+    assert find_matches("*.json").files == ["b.json", "d.json"]
+    assert find_matches("*.bin").files == ["ids.bin"]  # who means it gets it
+    Path("ids.bin").unlink()
+    assert find_matches("ids*").files == ["ids.bin.ends", "ids.bin.json"]
+
+
 def test_what_is_no_folder_is_not_said_to_be_closed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("a")

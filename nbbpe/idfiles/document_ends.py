@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..system.beside_ids import ENDS
 from ..system.paths import Path
 from ..system.read_numbers import read_numbers
 
@@ -23,7 +24,7 @@ _AT_ONCE = 1 << 16  # ends that are in memory while files are concatenated: ther
 
 def ends_path(ids_path: Path) -> str:
     """The path of the file of ends that belongs to a file of ids."""
-    return os.fspath(ids_path) + ".ends"
+    return os.fspath(ids_path) + ENDS
 
 
 def is_file_or_nothing(path: str) -> bool:

@@ -14,12 +14,12 @@ import numpy as np
 from ..formats.json_text import check_entries, check_format, read_json
 from ..model.model import Model
 from ..model.provenance import describe_pattern
+from ..system.beside_ids import IDS_FORMAT, SIDECAR
 from ..system.links import target_of
 from ..system.paths import Path, check_name_beside, is_too_long
 from .checksum import Checksum, checksum_of_parts
 from .document_ends import ends_path, is_file_or_nothing, is_ours
 
-_FORMAT = "nbbpe ids"
 _VERSION = 1
 _LONGEST = 64  # characters of digests and versions
 DTYPES = ("uint16", "uint32")
@@ -54,7 +54,7 @@ class Described(Protocol):
 
 def sidecar_path(ids_path: Path) -> str:
     """The path of the sidecar of a file of ids."""
-    return os.fspath(ids_path) + ".json"
+    return os.fspath(ids_path) + SIDECAR
 
 
 def describe_ids(
@@ -77,7 +77,7 @@ def describe_ids(
     special = tokenizer.special_tokens
     made_here = describe_pattern(tokenizer._model.pattern)
     return {
-        "format": _FORMAT,
+        "format": IDS_FORMAT,
         "version": _VERSION,
         "dtype": tokenizer.dtype.name,
         "byte_order": "little",
@@ -141,7 +141,7 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
         about = read_json(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    check_format(about, path, _FORMAT, _VERSION)
+    check_format(about, path, IDS_FORMAT, _VERSION)
     about.setdefault("document_ends", 0)  # as in older sidecars
     about.setdefault("separator_first", False)
     about.setdefault("checksum", None)

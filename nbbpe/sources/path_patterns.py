@@ -2,8 +2,8 @@
 
 They are those that `glob` of Python finds, which has two faults: it passes over folders that may not be read, and says
 nothing; and ** follows a symlink to a folder above again and again, so that each file is found 41 times, or with two such
-symlinks never all of them. And they are none that nbbpe keeps of a run to be resumed: with these among its sources, the run
-would have others than before.
+symlinks never all of them. And they are none that nbbpe has written itself, files of ids or what it keeps of a run to be
+resumed: with these among its sources, a run that is done again would have others than before.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..system.beside_ids import files_of_ids
 from ..system.kept_folder import is_kept_folder
 from ..system.paths import file_of
 
@@ -46,7 +47,10 @@ def find_matches(pattern: str) -> Matches:
     # A set, as **/** finds a file once for each way to divide its folders between the two.
     found = set(search.matches(drive + os.sep * rest.startswith(os.sep), parts))
     kept = set(filter(is_kept_folder, set(map(os.path.dirname, found))))
-    files = sorted(path for path in found if not os.path.isdir(path) and os.path.dirname(path) not in kept)
+    ours = set(files_of_ids(found))
+    files = sorted(
+        path for path in found if path not in ours and not os.path.isdir(path) and os.path.dirname(path) not in kept
+    )
     return Matches(files, sorted(search.closed))
 
 
