@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _MOST_CHECKED = 5000  # words that are encoded by the new vocabulary, to see that they are as they were trained
 _LONGEST_CHECKED = 200  # bytes of such a word
 _STARTS = ("start", "earlier_starts")  # what a provenance tells of them in `training`
+IdMerge = tuple[int, int, int]  # the ids of left, right and result
 
 
 def check_size(model: Model, vocab_size: object) -> int:
@@ -191,7 +192,7 @@ def with_seeds(model: Model, seeds: Sequence[str | bytes], vocab_size: int, tie_
     new, merges = _learned(model, start_from(model, stage.words), stage, LearningOptions(tie_break))
     if len(new) > vocab_size - model.size:
         raise WrongArgument(
-            f"the seed tokens need {len(new):,} tokens, with those that they are made from, and {argument('vocab_size')} "
+            f"the seed tokens, with those that they are made from, are {len(new):,} more, and {argument('vocab_size')} "
             f"leaves room for {max(vocab_size - model.size, 0):,}"
         )
     return _with_merges(model, new, merges, {}, model)
@@ -204,8 +205,8 @@ def _learned(
     learning: LearningOptions,
     report: Callable[[int], None] | None = None,
     stopping: Stopping | None = None,
-) -> tuple[dict[int, bytes], NDArray[np.int32]]:
-    """The new tokens of a stage by id, and the merges: int32[n, 3], ids of left, right and result."""
+) -> tuple[dict[int, bytes], list[IdMerge]]:
+    """The new tokens of a stage by id, which may be more than there are ids, and the merges."""
     start = started.start
     n_start = len(start.tokens)
 
@@ -224,8 +225,7 @@ def _learned(
         ids.append(known.get(token, model.size + len(new)))
         if token not in known:
             new[ids[-1]] = token
-    merges = [(ids[left], ids[right], ids[n_start + i]) for i, (left, right) in enumerate(learned)]
-    return new, np.array(merges, dtype=np.int32).reshape(-1, 3)
+    return new, [(ids[left], ids[right], ids[n_start + i]) for i, (left, right) in enumerate(learned)]
 
 
 class _Started(NamedTuple):
@@ -284,13 +284,15 @@ def _check_bytes(model: Model, words: WordCounts) -> None:
 
 
 def _with_merges(
-    model: Model, new: dict[int, bytes], merges: NDArray[np.int32], training: dict[str, Any], first: Model
+    model: Model, new: dict[int, bytes], merges: list[IdMerge], training: dict[str, Any], first: Model
 ) -> Model:
     """The model with new tokens and the merges that make them; where tokens merge by rank, the ids are the ranks.
 
     `first` is the model that the provenance names as the one that was extended.
     """
-    listed = None if model.merge_ids is None else np.concatenate([model.merge_ids.reshape(-1, 3), merges])
+    listed = None
+    if model.merge_ids is not None:
+        listed = np.concatenate([model.merge_ids.reshape(-1, 3), np.array(merges, dtype=np.int32).reshape(-1, 3)])
     before = first.provenance
     start: dict[str, Any] = {"fingerprint": first.fingerprint, "vocab_size": first.size}
     former = _training_of(before)
@@ -313,7 +315,7 @@ def _warn_of_unreachable(table: Merges, new: dict[int, bytes]) -> None:
         )
 
 
-def _check_sample(table: Merges, words: WordCounts, started: _Started, merges: NDArray[np.int32]) -> None:
+def _check_sample(table: Merges, words: WordCounts, started: _Started, merges: list[IdMerge]) -> None:
     """Warn if words get other ids than in training: those of the old tokenizer, with the new merges applied.
 
     So a word to which no new token applies is seen to keep its ids.
@@ -322,13 +324,12 @@ def _check_sample(table: Merges, words: WordCounts, started: _Started, merges: N
     chosen = short[:: max(-(-len(short) // _MOST_CHECKED), 1)].tolist()
     texts = [words.text[words.starts[word] : words.starts[word + 1]].tobytes() for word in chosen]
     ids, ends = ids_of_each(texts, table)
-    rows = merges.tolist()
-    ranks = {(left, right): rank for rank, (left, right, _) in reversed(list(enumerate(rows)))}
+    ranks = {(left, right): rank for rank, (left, right, _) in reversed(list(enumerate(merges)))}
     before = started.start.symbol_starts
     differing = []
     for number, word in enumerate(chosen):
         trained = started.encoded[before[word] : before[word + 1]].tolist()
-        if ids[ends[number] : ends[number + 1]].tolist() != _merged(trained, rows, ranks):
+        if ids[ends[number] : ends[number + 1]].tolist() != _merged(trained, merges, ranks):
             differing.append(texts[number])
     if differing:
         warn_user(
@@ -337,13 +338,13 @@ def _check_sample(table: Merges, words: WordCounts, started: _Started, merges: N
         )
 
 
-def _merged(ids: list[int], merges: list[list[int]], ranks: dict[tuple[int, int], int]) -> list[int]:
+def _merged(ids: list[int], merges: list[IdMerge], ranks: dict[tuple[int, int], int]) -> list[int]:
     """Ids with merges applied, of which the ranks are known by pair: the first rank first, the leftmost of several."""
     none = len(merges)
     waiting = [ranks.get(pair, none) for pair in itertools.pairwise(ids)]  # the rank of each pair
     while (rank := min(waiting, default=none)) < none:
         at = waiting.index(rank)
-        ids[at : at + 2] = merges[rank][2:]
+        ids[at : at + 2] = [merges[rank][2]]
         del waiting[at]
         for place in range(max(at - 1, 0), min(at + 1, len(waiting))):
             waiting[place] = ranks.get((ids[place], ids[place + 1]), none)
