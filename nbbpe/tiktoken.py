@@ -120,7 +120,8 @@ class Encoding(Tokenizer):
         disallowed_special : "all" for all except the allowed ones, or those that raise; (), None and False treat them as
             plain text
         """
-        return super().encode(_valid(text), **_choice(allowed_special, disallowed_special))
+        allowed, disallowed = _choice(allowed_special, disallowed_special)
+        return super().encode(_valid(text), allowed_special=allowed, disallowed_special=disallowed)
 
     def encode_ordinary(self, text: str) -> list[int]:  # type: ignore[override]
         """The ids of a text in which no special token is recognised."""
@@ -169,7 +170,8 @@ class Encoding(Tokenizer):
         self, text: str, *, allowed_special: _Allowed = frozenset(), disallowed_special: _Disallowed = "all"
     ) -> NDArray[np.uint32]:
         """As `encode`, uint32[n_tokens]."""
-        return super().encode_to_numpy(_valid(text), **_choice(allowed_special, disallowed_special))
+        allowed, disallowed = _choice(allowed_special, disallowed_special)
+        return super().encode_to_numpy(_valid(text), allowed_special=allowed, disallowed_special=disallowed)
 
     def encode_batch(  # type: ignore[override]
         self,
@@ -180,8 +182,10 @@ class Encoding(Tokenizer):
         disallowed_special: _Disallowed = "all",
     ) -> list[list[int]]:
         """The ids of each text, see `encode`."""
-        choice = _choice(allowed_special, disallowed_special)
-        return super().encode_batch(map(_valid, text), num_threads=num_threads, **choice)
+        allowed, disallowed = _choice(allowed_special, disallowed_special)
+        return super().encode_batch(
+            map(_valid, text), num_threads=num_threads, allowed_special=allowed, disallowed_special=disallowed
+        )
 
     def encode_ordinary_batch(  # type: ignore[override]
         self, text: Iterable[str], *, num_threads: int | None = None
@@ -214,6 +218,11 @@ class Encoding(Tokenizer):
         self, tokens: Iterable[int] | NDArray[Any], errors: str = "replace", *, skip_special_tokens: bool = False
     ) -> str:
         """The text that ids stand for. Other arguments and errors are those of `decode_bytes`."""
+        if type(tokens) is list:  # as below, at less cost
+            try:
+                return super().decode(tokens, errors, skip_special_tokens=skip_special_tokens)
+            except ValueError:
+                pass
         return self.decode_bytes(tokens, skip_special_tokens=skip_special_tokens).decode(errors=errors)
 
     def decode_with_offsets(self, tokens: Iterable[int] | NDArray[Any]) -> tuple[str, list[int]]:
@@ -228,7 +237,8 @@ class Encoding(Tokenizer):
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one token. Errors are those of `decode_bytes`."""
-        return super().decode_single_token_bytes(_in_32_bits(token))
+        found = self._model.vocab.get(token) if type(token) is int else None  # as below, at less cost
+        return super().decode_single_token_bytes(_in_32_bits(token)) if found is None else found
 
     def decode_tokens_bytes(self, tokens: Iterable[int] | NDArray[Any]) -> list[bytes]:
         """The bytes of each id. Errors are those of `decode_bytes`."""
@@ -251,11 +261,11 @@ class Encoding(Tokenizer):
         ]
 
 
-def _choice(allowed: _Allowed, disallowed: _Disallowed) -> dict[str, Any]:
+def _choice(allowed: _Allowed, disallowed: _Disallowed) -> tuple[_Allowed, Literal["all"] | Collection[str]]:
     """The two arguments for a Tokenizer: if all are allowed, "all" disallows none, nor does anything that is false."""
-    all_allowed = isinstance(allowed, str) and allowed == "all"
-    none = not disallowed or (all_allowed and isinstance(disallowed, str) and disallowed == "all")
-    return {"allowed_special": allowed, "disallowed_special": () if none else disallowed}
+    if not disallowed or (isinstance(allowed, str) and isinstance(disallowed, str) and allowed == disallowed == "all"):
+        return allowed, ()
+    return allowed, disallowed
 
 
 def _in_32_bits(token: int) -> int:

@@ -74,6 +74,10 @@ class TiktokenNames:
         >>> tok.token_byte_values()[-3:]
         [b'\\xfd', b'\\xfe', b'\\xff']
         """
+        return list(self._sorted_tokens)
+
+    @lazy
+    def _sorted_tokens(self) -> list[bytes]:
         return sorted(self._model.ordinary.values())
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:

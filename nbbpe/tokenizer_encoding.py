@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeGuard
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -94,9 +94,12 @@ class TokenizerEncoding:
         """
         if add_special_tokens is not False:  # as in few calls
             check_bool("add_special_tokens", add_special_tokens)
-        if allowed_special is ALL and disallowed_special is NONE and num_threads is None and dropout == 0 and seed is None:
-            # As most calls are: for less.
-            ids: list[int] | None = self._encoder.encode_short(text, self._specials, list)
+        if num_threads is None and dropout == 0 and seed is None:  # as in most calls: for less
+            ids: list[int] | None = None
+            if allowed_special is ALL and disallowed_special is NONE:
+                ids = self._encoder.encode_short(text, self._specials, list)
+            elif _is_short(text):
+                ids = self._encoder.encode_short(text, self._recognised(text, allowed_special, disallowed_special), list)
             if ids is not None:
                 return self._templates.around(ids) if add_special_tokens else ids
         ids = list_of(self._encode_any(text, allowed_special, disallowed_special, num_threads, dropout, seed))
@@ -491,7 +494,7 @@ class TokenizerEncoding:
     ) -> NDArray[Any]:
         """See `encode_array`."""
         is_usual = num_threads is None and dropout == 0 and seed is None
-        if is_usual and (type(text) is str or type(text) is bytes) and len(text) <= SHORT:  # as below, at less cost
+        if is_usual and _is_short(text):  # as below, at less cost
             return self._encoder.encode_text(text, self._recognised(text, allowed, disallowed))
         most = threads.check_threads(num_threads)
         if (encoder := self._dropout_encoder(dropout, seed)) is not None:
@@ -541,6 +544,10 @@ class TokenizerEncoding:
 
     def _chosen(self, allowed: Choice, disallowed: Choice) -> Chosen:
         """What a choice of special tokens means; see `choose`."""
+        try:
+            return self._choices[allowed, disallowed]
+        except (KeyError, TypeError):  # as of a set, which is not hashable
+            pass
         check_choice(allowed, disallowed)
         # The key must be hashable, and an iterator is consumed only once.
         key = _kept("allowed_special", allowed), _kept("disallowed_special", disallowed)
@@ -551,6 +558,11 @@ class TokenizerEncoding:
                 self._choices.clear()
             self._choices[key] = chosen
         return chosen
+
+
+def _is_short(text: object) -> TypeGuard[str | bytes]:
+    """Whether a text is plain and so short that what a call costs matters."""
+    return (type(text) is str or type(text) is bytes) and len(text) <= SHORT
 
 
 def _kept(name: str, choice: Choice) -> Choice:

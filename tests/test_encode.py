@@ -268,6 +268,23 @@ def test_any_number_of_choices_of_special_tokens_can_be_made(trained):
     assert len(trained._choices) <= 100
 
 
+def test_a_text_is_refused_where_a_disallowed_token_is_in_its_bytes(trained):
+    """Whatever the type and the characters of a text: short ones are searched in other ways than long ones."""
+    chooser = random.Random(7)
+    pieces = ["a", "é", "<", ">", "<a>", "aé", "é>", "\n", "\udcc3\udca9", "\udcff"]  # the last two are bytes
+    for _ in range(300):
+        text = "".join(chooser.choices(pieces, k=chooser.randrange(8))) * chooser.choice([1, 1, 1, 2000])
+        tokens = {"".join(chooser.choices(pieces[:7], k=chooser.randrange(1, 4))) for _ in range(chooser.randrange(1, 3))}
+        data = text.encode(errors="surrogateescape")
+        for form, disallowed in itertools.product((text, data), (tokens, frozenset(tokens), list(tokens))):
+            if any(token.encode() in data for token in tokens):
+                with pytest.raises(ValueError, match="which is disallowed"):
+                    trained.encode(form, allowed_special=(), disallowed_special=disallowed)
+            else:
+                ids = trained.encode(form, allowed_special=(), disallowed_special=disallowed)
+                assert ids == trained.encode_ordinary(form)
+
+
 @pytest.mark.parametrize("token", [b"<|end|>", "", 7])
 def test_what_is_disallowed_must_be_text(trained, token):
     with pytest.raises(ValueError, match=f'must be "all" or a set of special tokens, and contains {token!r}'):

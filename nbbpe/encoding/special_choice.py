@@ -51,12 +51,14 @@ class Chosen(NamedTuple):
     recognised : the same in the form that kernels take; None for none, so that all text is plain
     disallowed : those that must not occur in a text, in the same form; None for none
     harmless   : the bytes that no disallowed token ends with
+    ascii_ends : the characters of ASCII that one ends with
     """
 
     tokens: Mapping[str, int]
     recognised: PackedTokens | None
     disallowed: PackedTokens | None
     harmless: bytes
+    ascii_ends: str
 
     def check_each(self, texts: Iterable[str | Data]) -> None:
         """As `check`, for the texts of a batch."""
@@ -67,8 +69,15 @@ class Chosen(NamedTuple):
         """Raise ValueError if a text contains a disallowed special token; `what` names the text in the message."""
         if self.disallowed is None:
             return
-        if len(text) <= _SHORT and not to_bytes(text).translate(None, self.harmless):  # most short texts, in less time
-            return
+        if len(text) <= _SHORT:  # most short texts, in less time
+            if type(text) is str and text.isascii():
+                for end in self.ascii_ends:
+                    if end in text:
+                        break
+                else:
+                    return
+            elif not to_bytes(text).translate(None, self.harmless):
+                return
         if found := first_special(text, self.disallowed):
             token = found.decode(errors="surrogateescape")
             raise ValueError(
@@ -94,9 +103,10 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
             raise ValueError(f'disallowed_special must be "all" or a set of special tokens, and contains {shown(token)}')
     spelled = {to_bytes(token) for token in disallowed}
     refused = pack(spelled, [0] * len(spelled)) if spelled else None
-    harmless = bytes({*range(256)}.difference(token[-1] for token in spelled))
+    ends = {token[-1] for token in spelled}
+    ways = refused, bytes({*range(256)} - ends), "".join(chr(end) for end in sorted(ends) if end < 0x80)
     if all_allowed:
-        return Chosen(special, everything if special else None, refused, harmless)
+        return Chosen(special, everything if special else None, *ways)
     unknown = [token for token in allowed if token not in special]
     if unknown:
         known = ", ".join(map(repr, special)) or "none"
@@ -106,7 +116,7 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
         )
     tokens = {token: token_id for token, token_id in special.items() if token in allowed}
     packed = everything if len(tokens) == len(special) else pack_special_tokens(tokens)
-    return Chosen(tokens, packed if tokens else None, refused, harmless)
+    return Chosen(tokens, packed if tokens else None, *ways)
 
 
 def pack_special_tokens(tokens: Mapping[str, int]) -> PackedTokens:
