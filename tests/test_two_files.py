@@ -19,6 +19,7 @@ SIZE = len(ORDINARY)
 END = "<|endoftext|>"
 ROBERTA = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 DEBERTA = ["[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]"]
+WHISPER = [END, *(f"<|{name}|>" for name in ("startoftranscript", "en", "zh", "translate", "transcribe", "notimestamps"))]
 # The classes by the special tokens that their vocabularies have.
 CLASSES = {
     "GPT2Tokenizer": [END],
@@ -30,8 +31,17 @@ CLASSES = {
     "MvpTokenizer": ROBERTA,
     "DebertaTokenizer": DEBERTA,
     "Qwen2Tokenizer": [END],
+    "WhisperTokenizer": WHISPER,
 }
-MODELS = {"gpt2": [END], "opt": [END], "roberta": ROBERTA, "bart": ROBERTA, "deberta": DEBERTA, "qwen3": [END]}
+MODELS = {
+    "gpt2": [END],
+    "opt": [END],
+    "roberta": ROBERTA,
+    "bart": ROBERTA,
+    "deberta": DEBERTA,
+    "qwen3": [END],
+    "whisper": WHISPER,
+}
 TEXTS = ["hello  World", " hell <a>x y <b> hell", *(f"a {token} b{token}" for token in [END, *ROBERTA, *DEBERTA])]
 
 
@@ -115,6 +125,43 @@ def test_roberta(tmp_path):
     assert nbbpe.load(tmp_path / "tokenizer.json").encode("hell<mask>", add_special_tokens=True) == [start, hell, mask, end]
 
 
+@pytest.mark.parametrize(
+    ("config", "names"),
+    [
+        ({"language": None, "task": None}, ["notimestamps"]),
+        ({"language": "English", "task": "transcribe"}, ["en", "transcribe", "notimestamps"]),
+        ({"language": "mandarin", "predict_timestamps": True}, ["zh"]),
+        ({"language": "ZH", "task": "translate"}, ["zh", "translate", "notimestamps"]),
+    ],
+)
+def test_whisper_puts_the_language_and_the_task_in_front(tmp_path, config, names):
+    folder = saved(tmp_path, WHISPER, tokenizer_config={"tokenizer_class": "WhisperTokenizer", **config})
+    first = [SIZE + WHISPER.index(f"<|{name}|>") for name in ["startoftranscript", *names]]
+    assert nbbpe.load(folder).encode("he", add_special_tokens=True) == [*first, ORDINARY.index("he"), SIZE]
+    check_as_transformers(folder)
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"language": "klingon"}, "has no token '<|klingon|>', which its class puts in front of a text"),
+        ({"language": 5}, "has the language 5 and the task None, which Whisper has not"),
+        ({"task": "sing"}, "has the language None and the task 'sing', which Whisper has not"),
+    ],
+)
+def test_what_whisper_has_not_is_named(tmp_path, config, message):
+    folder = saved(tmp_path, WHISPER, tokenizer_config={"tokenizer_class": "WhisperTokenizer", **config})
+    with pytest.raises(ValueError, match=re.escape(message)):
+        nbbpe.load(folder)
+
+
+def test_an_empty_token_is_no_part_of_a_text(tmp_path):
+    """Whisper's vocabulary has one."""
+    folder = saved(tmp_path, ["", *WHISPER], config={"model_type": "whisper"})
+    assert nbbpe.load(folder).decode([SIZE, ORDINARY.index("he")]) == "he"
+    check_as_transformers(folder)
+
+
 def test_opt_puts_a_token_in_front(tmp_path):
     roles = dict.fromkeys(("bos_token", "eos_token", "unk_token"), flagged("</s>", normalized=True))
     config = {"tokenizer_class": "GPT2Tokenizer", "add_bos_token": True, "pad_token": flagged("<pad>"), **roles}
@@ -144,9 +191,25 @@ def test_what_a_class_cannot_be_with_is_named(tmp_path, config, message):
         nbbpe.load(folder)
 
 
-@pytest.mark.parametrize("name", ["vocab.json", "merges.txt", "tokenizer_config.json", "config.json"])
-def test_a_broken_file_is_named(tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("vocab.json", "[1]", "vocab.json: must hold a JSON object"),
+        ("vocab.json", '{"h": "a"}', "vocab.json: token 'h' has the id 'a', which is not an integer"),
+        (
+            "merges.txt",
+            "h e\na b c\n",
+            "merges.txt, line 2: must be two tokens with one space between them, and is 'a b c'",
+        ),
+        ("merges.txt", "h e\n\n h\n", "merges.txt, line 3: must be two tokens"),
+        ("merges.txt", "h \u4e00\n", "merges.txt, line 1: the character"),
+        ("merges.txt", "h h\n", "merges.txt, line 1: merges b'h' and b'h', but b'hh' is not in "),
+        ("tokenizer_config.json", "[1]", "tokenizer_config.json: must be an object"),
+        ("config.json", "[1]", "config.json: must be an object"),
+    ],
+)
+def test_a_broken_file_is_named(tmp_path, name, content, message):
     folder = saved(tmp_path, ROBERTA, config={"model_type": "roberta"})
-    (folder / name).write_text("[1]" if name.endswith(".json") else "a b c\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=re.escape(name)):
+    (folder / name).write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=re.escape(message)):
         nbbpe.load(folder)

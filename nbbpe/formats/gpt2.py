@@ -238,12 +238,26 @@ def read_merges(path: Path, tokens: dict[str, bytes]) -> dict[int, tuple[bytes, 
 
     tokens : some that are known, as `unspelled` gives them
     """
+    merges: dict[int, tuple[bytes, bytes]] = {}
+    for number, line in read_merge_lines(path).items():
+        try:
+            left, right = [tokens.get(side) or unspell(side) for side in line.split(" ")]
+        except KeyError as error:
+            raise ValueError(
+                f"{os.fspath(path)}, line {number}: the character {error.args[0]!r} in {shown(line)} stands for no byte"
+            ) from None
+        merges[number] = left, right
+    return merges
+
+
+def read_merge_lines(path: Path) -> dict[int, str]:
+    """The merges of a merges.txt as they are spelled, "left right", by line number."""
     name = os.fspath(path)
     check_tokenizer_file(path)
     with open(path, "rb") as file:
         lines = file.read().split(b"\n")
     first = int(lines[0].startswith(b"#version"))
-    merges: dict[int, tuple[bytes, bytes]] = {}
+    found: dict[int, str] = {}
     for number, raw in enumerate(lines[first:], start=first + 1):
         try:
             line = raw.decode().rstrip("\r")
@@ -251,17 +265,10 @@ def read_merges(path: Path, tokens: dict[str, bytes]) -> dict[int, tuple[bytes, 
             raise ValueError(f"{name}, line {number}: not valid UTF-8: {shown(raw)}") from None
         if not line:
             continue
-        sides = line.split(" ")
-        if len(sides) != 2 or not all(sides):
+        if line.count(" ") != 1 or line[0] == " " or line[-1] == " ":
             raise ValueError(f"{name}, line {number}: must be two tokens with one space between them, and is {shown(line)}")
-        try:
-            left, right = [tokens.get(side) or unspell(side) for side in sides]
-        except KeyError as error:
-            raise ValueError(
-                f"{name}, line {number}: the character {error.args[0]!r} in {shown(line)} stands for no byte"
-            ) from None
-        merges[number] = left, right
-    return merges
+        found[number] = line
+    return found
 
 
 def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool = True) -> None:
