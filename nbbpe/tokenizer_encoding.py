@@ -544,12 +544,14 @@ class TokenizerEncoding:
 
     def _chosen(self, allowed: Choice, disallowed: Choice) -> Chosen:
         """What a choice of special tokens means; see `choose`."""
+        if type(allowed) is set:  # as often; the key must be hashable
+            allowed = frozenset(allowed)
         try:
             return self._choices[allowed, disallowed]
-        except (KeyError, TypeError):  # as of a set, which is not hashable
+        except (KeyError, TypeError):
             pass
         check_choice(allowed, disallowed)
-        # The key must be hashable, and an iterator is consumed only once.
+        # An iterator is consumed only once.
         key = _kept("allowed_special", allowed), _kept("disallowed_special", disallowed)
         chosen = self._choices.get(key)
         if chosen is None:
