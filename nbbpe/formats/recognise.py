@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from ..model.model import Model
 from ..system.git_lfs import IS_LFS_POINTER, LFS_POINTER
 from ..system.paths import Path, check_tokenizer_file, is_url, not_meant
-from . import folder, gpt2, huggingface, minbpe, tekken, tiktoken, two_files
+from . import folder, gpt2, huggingface, minbpe, tekken, tiktoken
 from .known_names import encoding_of_model, found_by_name
 
 Kind = Literal["nbbpe", "huggingface", "tiktoken", "tekken", "gpt2", "minbpe"]
@@ -59,10 +59,16 @@ def read_model(source: object, check: bool = True) -> Model:
         "huggingface": functools.partial(huggingface.read_model, beside=found.beside),
         "tiktoken": tiktoken.read_model,
         "tekken": tekken.read_model,
-        "gpt2": two_files.read_model if found.beside else gpt2.read_model,
+        "gpt2": _two_files if found.beside else gpt2.read_model,
         "minbpe": minbpe.read_model,
     }
     return readers[found.kind](*found.sources)
+
+
+def _two_files(*paths: Path) -> Model:
+    from .two_files import read_model  # which few tokenizers need
+
+    return read_model(*paths)
 
 
 def recognised(source: object) -> Recognised:

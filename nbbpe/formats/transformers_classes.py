@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from ..system.excerpt import shown
 from .transformers_names import CONFIG
-from .whisper_languages import CODES
 
 Entries = dict[str, Any]  # a part of a tokenizer.json
 _Piece = tuple[str | None, int]  # a special token, or the text itself; and its type
@@ -65,6 +64,8 @@ def _around_as_deberta(config: Entries, tokens: Tokens) -> Entries:
 
 
 def _around_as_whisper(config: Entries, tokens: Tokens) -> Entries:
+    from .whisper_languages import CODES
+
     language, task = (config.get(name) for name in ("language", "task"))
     if not isinstance(language, str | None) or task not in (None, "transcribe", "translate"):
         raise ValueError(f"{CONFIG} has the language {shown(language)} and the task {shown(task)}, which Whisper has not")
