@@ -302,6 +302,11 @@ def test_nothing_is_saved_where_a_folder_or_a_pipe_is_in_the_place_of_a_file(tok
     [
         ("tokenizer_config.json", {"tokenizer_class": "LukeTokenizer"}, "it is a 'LukeTokenizer'"),
         ("tokenizer_config.json", {"tokenizer_class": ["a"]}, r"it is a \['a'\]"),
+        (
+            "tokenizer_config.json",
+            {"tokenizer_class": "PreTrainedTokenizerFast"},
+            "a 'PreTrainedTokenizerFast', which needs a tokenizer.json, and there is none. Save it",
+        ),
         ("config.json", {"tokenizer_class": "LukeTokenizer"}, "config.json says that it is a 'LukeTokenizer'"),
         ("config.json", {"model_type": "luke"}, "config.json says that it is a 'tokenizer of luke'"),
         ("tokenizer_config.json", {"add_prefix_space": True}, "it puts a space in front of a text"),

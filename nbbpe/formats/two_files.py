@@ -21,6 +21,8 @@ from .to_huggingface import TOKEN_FLAGS
 from .transformers_classes import CLASS_OF_MODEL, CLASSES, GPT2, SPACE, Class, Entries, Tokens
 from .transformers_names import CONFIG, MODEL_CONFIG
 
+_OF_ANY_KIND = ("PreTrainedTokenizerFast", "TokenizersBackend")  # classes whose code says nothing of the tokenizer
+
 
 def read_model(vocab_path: Path, merges_path: Path) -> Model:
     """From the two files and those beside them.
@@ -35,7 +37,8 @@ def read_model(vocab_path: Path, merges_path: Path) -> Model:
         return model
     known = CLASSES.get(name.removesuffix("Fast")) if isinstance(name, str) else None
     if known is None:
-        raise _not_all(folder, f"{file} says that it is a {shown(name)}")
+        lacking = ", which needs a tokenizer.json, and there is none" if name in _OF_ANY_KIND else ""
+        raise _not_all(folder, f"{file} says that it is a {shown(name)}{lacking}")
     beside = read_beside(folder, known.tokens)
     if known is GPT2 and _is_plain(beside):
         model = gpt2.read_model(vocab_path, merges_path)
