@@ -145,11 +145,11 @@ def test_whisper_puts_the_language_and_the_task_in_front(tmp_path, config, names
     ("config", "message"),
     [
         ({"language": "klingon"}, "has no token '<|klingon|>', which its class puts in front of a text"),
-        ({"language": 5}, "has the language 5 and the task None, which Whisper has not"),
-        ({"task": "sing"}, "has the language None and the task 'sing', which Whisper has not"),
+        ({"language": 5}, "has the language 5 and the task None, which Whisper does not know"),
+        ({"task": "sing"}, "has the language None and the task 'sing', which Whisper does not know"),
     ],
 )
-def test_what_whisper_has_not_is_named(tmp_path, config, message):
+def test_what_whisper_does_not_know_is_named(tmp_path, config, message):
     folder = saved(tmp_path, WHISPER, tokenizer_config={"tokenizer_class": "WhisperTokenizer", **config})
     with pytest.raises(ValueError, match=re.escape(message)):
         nbbpe.load(folder)

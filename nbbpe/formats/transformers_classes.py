@@ -68,7 +68,7 @@ def _around_as_whisper(config: Entries, tokens: Tokens) -> Entries:
 
     language, task = (config.get(name) for name in ("language", "task"))
     if not isinstance(language, str | None) or task not in (None, "transcribe", "translate"):
-        raise ValueError(f"{CONFIG} has the language {shown(language)} and the task {shown(task)}, which Whisper has not")
+        raise ValueError(f"{CONFIG} has the language {shown(language)} and the task {shown(task)}, which Whisper does not know")
     named = None if language is None else CODES.get(language.lower(), language.lower())
     without = None if config.get("predict_timestamps") else "notimestamps"
     texts = [f"<|{name}|>" for name in ("startoftranscript", named, task, without) if name is not None]
