@@ -308,6 +308,7 @@ def test_nothing_is_saved_where_a_folder_or_a_pipe_is_in_the_place_of_a_file(tok
             "a 'PreTrainedTokenizerFast', which needs a tokenizer.json, and there is none. Save it",
         ),
         ("config.json", {"tokenizer_class": "LukeTokenizer"}, "config.json says that it is a 'LukeTokenizer'"),
+        ("config.json", {"model_type": ["a"]}, r"a \"tokenizer of \['a'\]\""),
         ("config.json", {"model_type": "luke"}, "config.json says that it is a 'tokenizer of luke'"),
         ("tokenizer_config.json", {"add_prefix_space": True}, "it puts a space in front of a text"),
         ("tokenizer_config.json", {"add_bos_token": True, "add_eos_token": False}, "it puts a token around a text"),
@@ -367,6 +368,16 @@ def test_gpt2s_files_with_what_transformers_writes_beside_them_are_read(tokenize
     (tmp_path / "added_tokens.json").write_text("{}")
     (tmp_path / "config.json").write_text('{"model_type": "my_model"}')  # the class is said nearer
     assert nbbpe.load(tmp_path) == tokenizer
+    (tmp_path / "config.json").unlink()
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(roles | {"unk_token": ""}))  # which is no token
+    assert nbbpe.load(tmp_path) == tokenizer
+    roles["additional_special_tokens"] = [texts.SPECIAL, "<a>"]
+    (tmp_path / "special_tokens_map.json").write_text(json.dumps(roles))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"additional_special_tokens": [texts.SPECIAL]}))
+    with pytest.raises(
+        ValueError, match="other files there say that it has the special token '<a>', and none names its cl"
+    ):
+        nbbpe.load(tmp_path)
 
 
 @pytest.mark.parametrize("about", [{"model_type": "opt"}, {"tokenizer_class": "GPT2TokenizerFast"}, {"n_layer": 2}])

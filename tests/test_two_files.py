@@ -13,7 +13,9 @@ import texts
 import nbbpe
 from nbbpe.model.byte_alphabet import byte_characters
 
-MERGES = [("h", "e"), ("l", "l"), ("Ġ", "h"), ("o", "o"), ("he", "ll"), ("Ġ", "w"), ("1", "2"), ("'", "S")]
+pytestmark = pytest.mark.filterwarnings("ignore:.*has no merge for")  # of special tokens, which few others are beside
+
+MERGES = [("h", "e"), ("l", "l"), ("Ġ", "h"), ("o", "o"), ("he", "ll"), ("Ġ", "w"), ("1", "2"), ("'", "S"), ("(", "hell")]
 ORDINARY = [*byte_characters().values(), *map("".join, MERGES)]
 SIZE = len(ORDINARY)
 END = "<|endoftext|>"
@@ -42,7 +44,7 @@ MODELS = {
     "qwen3": [END],
     "whisper": WHISPER,
 }
-TEXTS = ["hello  World", " hell <a>x y <b> hell", *(f"a {token} b{token}" for token in [END, *ROBERTA, *DEBERTA])]
+TEXTS = ["hello  World", "(hell", " hell <a>x y <b> hell", *(f"a {token} b{token}" for token in [END, *ROBERTA, *DEBERTA])]
 
 
 def flagged(content: str, **flags: bool) -> dict[str, Any]:
@@ -71,8 +73,15 @@ def check_as_transformers(folder: Path) -> None:
     ours = nbbpe.load(folder)
     for text in [*TEXTS, *texts.HARD]:
         assert ours.encode(text, add_special_tokens=True) == theirs(text)["input_ids"], text
-        assert ours.encode(text) == theirs(text, add_special_tokens=False)["input_ids"], text
+        ids = ours.encode(text)
+        assert ids == theirs(text, add_special_tokens=False)["input_ids"], text
+        assert ours.decode(ids, skip_special_tokens=True) == theirs.decode(ids, skip_special_tokens=True)
     assert ours.special_tokens == theirs.get_added_vocab()
+    around = json.loads(theirs.backend_tokenizer.to_str())["post_processor"]
+    if around["type"] != "ByteLevel" and (around["type"] != "TemplateProcessing" or around["special_tokens"]):
+        assert ours._model.extras.post_processor == around
+    else:
+        assert ours._model.extras.post_processor is None
     assert ours == nbbpe.load(folder / "vocab.json")
 
 
@@ -82,8 +91,20 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "tokens around a text": {"tokenizer_config": {"add_bos_token": True, "add_eos_token": True, "bos_token": "<b>"}},
     "tokens of roles": {"tokenizer_config": {"pad_token": flagged("<a>", lstrip=True), "eos_token": "<b>"}},
     "tokens by id": {
-        "tokenizer_config": {"added_tokens_decoder": {str(SIZE + 5): flagged("<a>", rstrip=True)}, "pad_token": "<b>"}
+        "tokenizer_config": {
+            "added_tokens_decoder": {
+                str(SIZE + 11): flagged("<c>", special=False),
+                str(SIZE + 10): flagged("<a>", rstrip=True, special=False),
+            },
+            "pad_token": "<b>",
+            "mask_token": "<a>",
+        }
     },
+    "no token to put around a text": {
+        "tokenizer_config": {"add_bos_token": True, "add_eos_token": False, "bos_token": "<a>"},
+        "special_tokens_map": {"bos_token": None},
+    },
+    "another class in an older place": {"config": {"model_type": "bert", "tokenizer_class": "BertTokenizer"}},
     "other files": {
         "tokenizer_config": {},
         "added_tokens": {"<a>": SIZE + 5, "<b>": SIZE + 6},
@@ -103,13 +124,29 @@ CONFIGS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("files", CONFIGS.values(), ids=CONFIGS)
 @pytest.mark.parametrize(("name", "special"), CLASSES.items(), ids=CLASSES)
 def test_a_class_gives_the_ids_of_transformers(tmp_path, name, special, files):
-    files = {**files, "tokenizer_config": {"tokenizer_class": name, **files["tokenizer_config"]}}
+    files = {**files, "tokenizer_config": {"tokenizer_class": name, **files.get("tokenizer_config", {})}}
     check_as_transformers(saved(tmp_path, special, **files))
 
 
 @pytest.mark.parametrize(("model", "special"), MODELS.items(), ids=MODELS)
 def test_a_model_has_the_class_that_transformers_knows(tmp_path, model, special):
     check_as_transformers(saved(tmp_path, special, config={"model_type": model}))
+
+
+def test_a_token_without_flags_is_another_than_one_whose_flags_are_all_false(tmp_path):
+    roles = {"eos_token": "<a>", "unk_token": flagged("<a>", lstrip=True), "pad_token": flagged("<a>")}
+    check_as_transformers(saved(tmp_path, ROBERTA, tokenizer_config={"tokenizer_class": "RobertaTokenizer", **roles}))
+
+
+def test_the_class_comes_before_the_model(tmp_path):
+    check_as_transformers(saved(tmp_path, ROBERTA, config={"model_type": "roberta", "tokenizer_class": "GPT2Tokenizer"}))
+
+
+def test_a_file_of_merges_whose_end_is_missing_is_warned_of(tmp_path):
+    folder = saved(tmp_path, [], config={"model_type": "gpt2"})
+    (folder / "merges.txt").write_text("h e\nl l\n", encoding="utf-8")
+    with pytest.warns(UserWarning, match=r"merges\.txt: has no merge for 7 of \d+ tokens"):
+        nbbpe.load(folder)
 
 
 def test_roberta(tmp_path):
@@ -145,13 +182,13 @@ def test_whisper_puts_the_language_and_the_task_in_front(tmp_path, config, names
     ("config", "message"),
     [
         ({"language": "klingon"}, "has no token '<|klingon|>', which its class puts in front of a text"),
-        ({"language": 5}, "has the language 5 and the task None, which Whisper does not know"),
-        ({"task": "sing"}, "has the language None and the task 'sing', which Whisper does not know"),
+        ({"language": 5}, "tokenizer_config.json has the language 5 and the task None, which Whisper does not know"),
+        ({"task": "sing"}, "tokenizer_config.json has the language None and the task 'sing', which Whisper does not know"),
     ],
 )
 def test_what_whisper_does_not_know_is_named(tmp_path, config, message):
     folder = saved(tmp_path, WHISPER, tokenizer_config={"tokenizer_class": "WhisperTokenizer", **config})
-    with pytest.raises(ValueError, match=re.escape(message)):
+    with pytest.raises(ValueError, match=f"^{re.escape(str(folder))}: {re.escape(message)}"):
         nbbpe.load(folder)
 
 
@@ -160,6 +197,8 @@ def test_an_empty_token_is_no_part_of_a_text(tmp_path):
     folder = saved(tmp_path, ["", *WHISPER], config={"model_type": "whisper"})
     assert nbbpe.load(folder).decode([SIZE, ORDINARY.index("he")]) == "he"
     check_as_transformers(folder)
+    config = {"tokenizer_class": "WhisperTokenizer", "pad_token": "", "unk_token": flagged("", normalized=True)}
+    check_as_transformers(saved(tmp_path, ["", *WHISPER], tokenizer_config=config))
 
 
 def test_opt_puts_a_token_in_front(tmp_path):
@@ -180,6 +219,7 @@ def test_gpt2s_special_token_gets_the_next_id_where_the_vocabulary_lacks_it(tmp_
 @pytest.mark.parametrize(
     ("config", "message"),
     [
+        ({"sep_token": ""}, "tokenizer_config.json says that it has no sep_token, which its class puts around a text"),
         ({"cls_token": None}, "tokenizer_config.json says that it has no cls_token, which its class puts around a text"),
         ({"image_token": "<i>"}, "image_token is '<i>', and versions of transformers differ in whether that is a token"),
         ({"pad_token": 5}, "tokenizer_config.json: a token must be a string"),

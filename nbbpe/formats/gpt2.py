@@ -98,7 +98,7 @@ def read_model(
     with naming(vocab_path):
         check_bytes(vocab)
         model = _fitting(vocab, merges, twins, special_tokens, split)
-    _warn_of_missing_merges(model, merges_path)
+    warn_of_missing_merges(model, merges_path)
     return model
 
 
@@ -123,7 +123,7 @@ def _fitting(
     return Model.fitting(vocab, merges, wanted, split)
 
 
-def _warn_of_missing_merges(model: Model, merges_path: Path) -> None:
+def warn_of_missing_merges(model: Model, merges_path: Path) -> None:
     """Warn if more than a few tokens are never the result of merging, as when the end of the file is missing.
 
     A few may be special tokens that were not named, as GPT-2's own.

@@ -68,7 +68,9 @@ def _around_as_whisper(config: Entries, tokens: Tokens) -> Entries:
 
     language, task = (config.get(name) for name in ("language", "task"))
     if not isinstance(language, str | None) or task not in (None, "transcribe", "translate"):
-        raise ValueError(f"{CONFIG} has the language {shown(language)} and the task {shown(task)}, which Whisper does not know")
+        raise ValueError(
+            f"{CONFIG} has the language {shown(language)} and the task {shown(task)}, which Whisper does not know"
+        )
     named = None if language is None else CODES.get(language.lower(), language.lower())
     without = None if config.get("predict_timestamps") else "notimestamps"
     texts = [f"<|{name}|>" for name in ("startoftranscript", named, task, without) if name is not None]
@@ -127,19 +129,19 @@ _CLIP_NORMALIZERS = [_NFC, {"type": "Replace", "pattern": {"Regex": r"\s+"}, "co
 _CLIP = r"""<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"""
 _QWEN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
-GPT2 = Class(dict.fromkeys((*_OUTER, "unk_token"), _END), _around_as_configured)
+_GPT2 = Class(dict.fromkeys((*_OUTER, "unk_token"), _END), _around_as_configured)
 _ROBERTA = Class(
     dict(zip(_BERT_ROLES, ("<s>", "</s>", "<s>", "</s>", "<unk>", "<pad>", "<mask>"), strict=True)), _around_as_roberta
 )
 CLASSES = {
-    "GPT2Tokenizer": GPT2,
-    "CodeGenTokenizer": GPT2,
+    "GPT2Tokenizer": _GPT2,
+    "CodeGenTokenizer": _GPT2,
     **dict.fromkeys(("RobertaTokenizer", "BartTokenizer", "LongformerTokenizer", "LEDTokenizer", "MvpTokenizer"), _ROBERTA),
     "DebertaTokenizer": Class(
         dict(zip(_BERT_ROLES, ("[CLS]", "[SEP]", "[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]"), strict=True)),
         _around_as_deberta,
     ),
-    "WhisperTokenizer": Class(GPT2.tokens, _around_as_whisper),
+    "WhisperTokenizer": Class(_GPT2.tokens, _around_as_whisper),
     "Qwen2Tokenizer": Class(
         dict.fromkeys(("eos_token", "unk_token", "pad_token"), _END),
         _around_as_configured,

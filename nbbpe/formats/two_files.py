@@ -1,7 +1,7 @@
 """A folder of transformers with vocab.json and merges.txt, and no tokenizer.json: its class says what else counts.
 
 What transformers_classes.py says of the class makes a tokenizer.json, with the two files and those beside them, which
-huggingface.py reads. A plain GPT-2 is read as its two files alone are.
+huggingface.py reads.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..system.paths import Path
 from . import gpt2, huggingface
 from .from_transformers import Beside, read_beside, read_object
 from .to_huggingface import TOKEN_FLAGS
-from .transformers_classes import CLASS_OF_MODEL, CLASSES, GPT2, SPACE, Class, Entries, Tokens
+from .transformers_classes import CLASS_OF_MODEL, CLASSES, SPACE, Class, Entries, Tokens
 from .transformers_names import CONFIG, MODEL_CONFIG
 
 _OF_ANY_KIND = ("PreTrainedTokenizerFast", "TokenizersBackend")  # classes whose code says nothing of the tokenizer
@@ -39,12 +39,9 @@ def read_model(vocab_path: Path, merges_path: Path) -> Model:
     if known is None:
         lacking = ", which needs a tokenizer.json, and there is none" if name in _OF_ANY_KIND else ""
         raise _not_all(folder, f"{file} says that it is a {shown(name)}{lacking}")
-    beside = read_beside(folder, known.tokens)
-    if known is GPT2 and _is_plain(beside):
-        model = gpt2.read_model(vocab_path, merges_path)
-        if model.special.keys() == set(GPT2.tokens.values()):
-            return model
-    return _read_by_class(vocab_path, merges_path, known, beside)
+    model = _read_by_class(vocab_path, merges_path, known, read_beside(folder, known.tokens))
+    gpt2.warn_of_missing_merges(model, merges_path)
+    return model
 
 
 def _class_of(folder: str) -> tuple[str, Any]:
@@ -58,40 +55,24 @@ def _class_of(folder: str) -> tuple[str, Any]:
     return MODEL_CONFIG, about.get("tokenizer_class") or found or (model and f"tokenizer of {model}")
 
 
-def _is_plain(beside: Beside) -> bool:
-    """Whether the files beside the two say no more of a GPT-2 than that it has its special token."""
-    tokens = [*beside.listed.values(), *(each.token for each in beside.named)]
-    end = set(GPT2.tokens.values())
-    return (
-        {token["content"] for token in tokens} == end
-        and not _rules(beside)
-        and not any(beside.config.get(name) for name in (SPACE, "add_bos_token", "add_eos_token"))
-        and all(each.token["content"] in end for _, each in beside.otherwise)
-    )
-
-
-def _rules(beside: Beside) -> list[str]:
-    """The flags of tokens that change ids. Without a normalizer, `normalized` changes nothing."""
-    tokens = [*beside.listed.values(), *(each.token for each in beside.named)]
-    return [f"{flag} of the special token {shown(token['content'])}" for token in tokens for flag in RULES if token[flag]]
-
-
 def _check_alone(folder: str, beside: Beside, model: Model) -> None:
     """Raise ValueError if the files beside the two say more of a tokenizer of which no class is named.
 
     The two files alone would be read with GPT-2's pattern and its special token, and give other ids than their owner's.
     """
     tokens = [*beside.listed.values(), *(each.token for each in [*beside.named, *(each for _, each in beside.otherwise)])]
-    others = [text for text in [*(token["content"] for token in tokens), *beside.dropped] if text not in model.special]
-    rules = _rules(beside)
+    texts = [*(token["content"] for token in tokens), *beside.dropped]
+    others = [text for text in texts if text and text not in model.special]
+    # Without a normalizer, `normalized` changes nothing.
+    rules = [(flag, token["content"]) for token in tokens for flag in RULES if token[flag]]
     if beside.config.get(SPACE):
         what = f"{CONFIG} says that it puts a space in front of a text"
     elif beside.config.get("add_bos_token") or beside.config.get("add_eos_token"):
         what = f"{CONFIG} says that it puts a token around a text, with add_special_tokens=True"
-    elif any(others):
-        what = f"other files there say that it has the special token {shown(next(filter(None, others)))}"
+    elif others:
+        what = f"other files there say that it has the special token {shown(others[0])}"
     elif rules:
-        what = f"other files there say {rules[0]}"
+        what = f"other files there say {rules[0][0]} of the special token {shown(rules[0][1])}"
     else:
         return
     raise _not_all(folder, f"{what}, and none names its class (tokenizer_class in {CONFIG})")
@@ -115,9 +96,8 @@ def _read_by_class(vocab_path: Path, merges_path: Path, known: Class, beside: Be
     added = _added_tokens(folder, known, beside)
     following = count(len(entries))
     ids = {text: entries[text] if text in entries else next(following) for text in added}
-    tokens = Tokens(
-        ChainMap(ids, entries), {each.role: each.token["content"] for each in beside.named if each.role is not None}
-    )
+    roles = {each.role: each.token["content"] for each in beside.named if each.role and each.token["content"] in added}
+    tokens = Tokens(ChainMap(ids, entries), roles)
     with naming(folder or os.curdir):
         around = known.around(beside.config, tokens)
     byte_level = BYTE_LEVEL | {"add_prefix_space": bool(beside.config.get(SPACE)), "use_regex": known.by_gpt2}
@@ -152,4 +132,4 @@ def _added_tokens(folder: str, known: Class, beside: Beside) -> dict[str, Entrie
         if token["content"] not in added:
             what = f"{role} is {shown(token['content'])}, and versions of transformers differ in whether that is a token"
             raise _not_all(folder, what)
-    return added
+    return {text: token for text, token in added.items() if text}  # an empty one, as Whisper's, is never found
