@@ -90,8 +90,8 @@ def test_a_run_that_was_cut_is_an_error_wherever_that_was(tmp_path):
 
 
 def test_sums_of_counts_are_exact():
-    counts = np.array([2**62, 2**62, 2**62, 3], dtype=np.int64)
-    assert sorted_runs.total_of(counts) == 3 * 2**62 + 3
+    for counts in [2**62] * 2, [2**62, 2**62, 3], [2**62, 2**62, 2**62, 3], [2**63 - 1] * 9, []:
+        assert sorted_runs.total_of(np.array(counts, dtype=np.int64)) == sum(counts)
     words = words_from_dict({b"abcd": 2**62 + 1, b"": 2**62, b"xy": 3})
     assert sorted_runs.n_text_of(words) == 4 * (2**62 + 1) + 6
 
