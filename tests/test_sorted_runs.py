@@ -59,6 +59,19 @@ def words_of_many(items: list[tuple[bytes, int]]) -> WordCounts:
     return WordCounts(text, starts, np.array([n for _, n in items], dtype=np.int64))
 
 
+def test_blocks_hold_as_many_words_as_fit_and_one_at_least():
+    lengths = [3, 1, 40, 100, 2, 5, 5]
+    words = words_from_dict({bytes([65 + i]) * n: 1 for i, n in enumerate(lengths)})
+    for n_bytes in range(1, sum(lengths) + 16 * len(lengths) + 2):
+        wanted: list[list[int]] = []
+        for n in lengths:
+            if wanted and sum(wanted[-1]) + n + 16 * (len(wanted[-1]) + 1) <= n_bytes:
+                wanted[-1].append(n)
+            else:
+                wanted.append([n])
+        assert [np.diff(block.starts).tolist() for block in in_blocks(words, n_bytes)] == wanted
+
+
 def test_a_run_is_read_as_it_was_written(tmp_path, sizes):
     sizes(run_block=50)
     items = naive.add_up([(b"w%d" % (i * i), i) for i in range(1, 100)] + [(b"x" * 500, 7)])
