@@ -76,12 +76,14 @@ def test_a_run_is_read_as_it_was_written(tmp_path, sizes):
     sizes(run_block=50)
     items = naive.add_up([(b"w%d" % (i * i), i) for i in range(1, 100)] + [(b"x" * 500, 7)])
     run = write_run(str(tmp_path / "a.run"), in_blocks(words_of(items), 300))
-    assert (run.n_words, run.longest, run.total) == (100, 500, sum(n for _, n in items))
+    n_text = sum(n * len(word) for word, n in items)
+    assert (run.n_words, run.longest, run.total, run.n_text) == (100, 500, sum(n for _, n in items), n_text)
     blocks = list(read_run(run))
     assert len(blocks) > 10
     assert [each for block in blocks for each in items_of(block)] == items
-    doubled = [each for block in read_run(run._replace(factor=3)) for each in items_of(block)]
-    assert doubled == [(word, 3 * n) for word, n in items]
+    for factor in 2, 3:
+        multiplied = [each for block in read_run(run._replace(factor=factor)) for each in items_of(block)]
+        assert multiplied == [(word, factor * n) for word, n in items]
 
 
 def test_more_runs_than_are_merged_at_a_time_are_merged_in_steps_and_removed(tmp_path, sizes):
@@ -100,6 +102,14 @@ def test_a_run_that_was_cut_is_an_error_wherever_that_was(tmp_path):
         os.truncate(run.path, size)
         with pytest.raises(OSError, match=r"a\.run', a temporary file of counted words, has been cut"):
             list(read_run(run))
+        with pytest.raises(OSError, match=r"has been cut: it must not be touched$"):  # also where it becomes another run
+            write_run(str(tmp_path / "b.run"), read_run(run))
+
+
+def test_a_run_that_cannot_be_written_is_an_error_that_says_how_to_choose_another_folder(tmp_path):
+    with pytest.raises(FileNotFoundError, match="TMPDIR names another folder") as caught:
+        write_run(str(tmp_path / "missing" / "a.run"), [])
+    assert caught.value.filename == str(tmp_path)
 
 
 def test_sums_of_counts_are_exact():
