@@ -166,7 +166,10 @@ def _numbers(file: BinaryIO, dtype: Any, n: int) -> NDArray[Any]:
 
 
 def merged(runs: Sequence[Iterable[WordCounts]]) -> Iterator[WordCounts]:
-    """The words of sorted streams as one sorted stream, in batches, with the counts of equal words added up."""
+    """The words of sorted streams as one sorted stream, in batches, with the counts of equal words added up.
+
+    runs : of blocks, each of which has words
+    """
     blocks = [next_block for next_block in map(_Blocks, runs) if next_block.advance()]
     while blocks:
         bound = min(block.last for block in blocks)
@@ -184,13 +187,13 @@ class _Blocks:
         self.last = b""  # word of the block
 
     def advance(self) -> bool:
-        """Go on to the next block that has words; False where there is none."""
-        for words in self._stream:
-            if len(words.counts):
-                self._words, self._first = words, 0
-                self.last = self._word(len(words.counts) - 1)
-                return True
-        return False
+        """Go on to the next block; False where there is none."""
+        words = next(self._stream, None)
+        if words is None:
+            return False
+        self._words, self._first = words, 0
+        self.last = self._word(len(words.counts) - 1)
+        return True
 
     def is_taken(self) -> bool:
         """Whether no word of the block is left."""
