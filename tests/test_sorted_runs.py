@@ -52,6 +52,16 @@ def test_many_equal_prefixes_cost_no_square():
     assert items_of(sorted_words(words_of_many(items))) == naive.add_up(items)
 
 
+def test_sorting_many_words_is_interrupted_by_ctrl_c(monkeypatch):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    words = words_of_many([(b"%d" % i, 1) for i in range(1 << 17)])
+    monkeypatch.setattr(sorted_runs, "interruptible", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sorted_words(words)
+
+
 def words_of_many(items: list[tuple[bytes, int]]) -> WordCounts:
     """As words_of, for many."""
     text = np.frombuffer(b"".join(word for word, _ in items) + bytes(64), dtype=np.uint8)
