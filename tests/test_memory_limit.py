@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import gc
+import gzip
+import itertools
+import json
 import os
 import re
+import string
 import tempfile
 import weakref
 from pathlib import Path
@@ -31,6 +35,7 @@ from nbbpe.words import words_in_memory
 
 pytestmark = pytest.mark.usefixtures("quiet")
 pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 
 
 # What limits are
@@ -333,6 +338,30 @@ def test_text_that_a_tokenizer_prepares_is_counted_within_a_limit(tiny, written,
     assert os.listdir(tiny) == []
     sizes(table_of_text=0)
     assert start.extend(documents=documents, vocab_size=400).merges == in_runs.merges
+
+
+@pytest.mark.parametrize("name", ["a.txt.gz", "a.jsonl.gz", "a.parquet", "a.arrow"])
+def test_text_that_was_very_small_in_its_file_is_counted_within_a_limit(name, written, tmp_path):
+    """So small that as much text would fit in any case."""
+    endings = map("".join, itertools.product(string.ascii_lowercase, repeat=3))
+    documents = [" a", *(" " + "x" * 10_000 + ending for ending in itertools.islice(endings, 1000))]
+    path = tmp_path / name
+    table = pa.table({"text": documents})
+    if name == "a.parquet":  # which stores of each text only what differs from the one before
+        options = {"use_dictionary": False, "column_encoding": {"text": "DELTA_BYTE_ARRAY"}}
+        pq.write_table(table, path, **options)
+    elif name == "a.arrow":
+        with pa.ipc.new_file(path, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+            for batch in table[:1], table[1:]:
+                writer.write_table(batch)
+    else:
+        lines = (json.dumps({"text": text}) if "json" in name else text for text in documents)
+        path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    assert path.stat().st_size < 250_000
+    counts = nbbpe.count_words(path, memory_limit="64MB")
+    assert len(written) > 1
+    words = {word: n for word, n in zip(*counts.to_pydict().values(), strict=True) if word != b"\n"}
+    assert words == {text.encode(): 1 for text in documents}
 
 
 def test_what_fails_leaves_no_run(tiny, written, sizes):

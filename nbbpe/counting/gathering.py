@@ -62,13 +62,13 @@ class Limit(NamedTuple):
 
 
 @contextmanager
-def limited(n_bytes: int | None, is_asked_for: bool, n_text: int | None) -> Iterator[Limit]:
+def limited(n_bytes: int | None, is_asked_for: bool, most_text: int | None) -> Iterator[Limit]:
     """A Limit, with a folder that is removed at the end.
 
     is_asked_for : whether the user named the limit; a folder that cannot be made is an error only then
-    n_text       : bytes of text to count; None if not known
+    most_text    : bytes of text to count, at most; None if not known
     """
-    if n_bytes is None or (n_text is not None and n_text * _TABLE_BYTES_OF_TEXT <= n_bytes):
+    if n_bytes is None or (most_text is not None and most_text * _TABLE_BYTES_OF_TEXT <= n_bytes):
         yield Limit(n_bytes)
         return
     with ExitStack() as stack:

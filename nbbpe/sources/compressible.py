@@ -40,6 +40,10 @@ class CompressibleFile(Input):
         """See Input."""
         return (self.size() or 0) * (_COMPRESSED_FACTOR if self.compression else 1)
 
+    def most_text(self) -> int | None:
+        """See Input."""
+        return None if self.compression else self.size() or None  # a file that the system generates has size 0, too
+
     def can_be_cut(self) -> bool:
         """Whether it may be read in parts; a remote file is best read from its beginning to its end."""
         return self.file.path is not None and bool(self.size())

@@ -129,6 +129,10 @@ class Input(ABC):
         """About how many bytes of text it holds, 0 if not known: to decide whether several workers pay off, and how to
         cut."""
 
+    def most_text(self) -> int | None:
+        """How many bytes of text it holds at most; None if only reading tells, as of what is compressed."""
+        return None
+
     @abstractmethod
     def check(self, on_error: str) -> None:
         """Raise the errors that reading its beginning would raise, as far as that is cheap, before long work begins."""

@@ -57,7 +57,7 @@ class Supply(ABC):
 
     def limited(self) -> AbstractContextManager[Limit]:
         """The limit of memory in which words are gathered."""
-        return limited(self._options.memory_limit, self._options.is_limit_given, self._n_text())
+        return limited(self._options.memory_limit, self._options.is_limit_given, self._most_text())
 
     def stages(self, words: WordCounts, n_tokens: int) -> list[Stage]:
         """How merges are learned from the words that `count` gave last, up to `n_tokens` tokens."""
@@ -108,10 +108,10 @@ class Supply(ABC):
         named = f" ({first_few(files, show=repr)})" if files else ""
         return f"there is no text: the source{named} is empty, or holds nothing but special tokens{skipped}"
 
-    def _n_text(self) -> int | None:
-        """The bytes of text; None if not known."""
-        sizes = [each.n_text() for each in self.inputs()]
-        return sum(sizes) if sizes and all(sizes) else None
+    def _most_text(self) -> int | None:
+        """The most bytes of text that there may be; None if not known."""
+        sizes = [each.most_text() for each in self.inputs()]
+        return sum(size for size in sizes if size is not None) if sizes and None not in sizes else None
 
 
 def print_no_outcome(n_words: int) -> None:
