@@ -117,6 +117,17 @@ def test_what_a_control_group_of_version_1_leaves(tmp_path):
     assert memory_left(root) == 150_001_000
 
 
+def test_what_takes_memory_besides_words_counts_towards_the_limit(tmp_path):
+    """Of each process, 48 MB; the words that are copied out of a table; those that are sorted, with their order."""
+    limit = gathering.Limit(10**9, RunFolder(str(tmp_path)))
+    own = 48 << 20
+    for n_workers in 1, 2, 8:
+        assert n_workers * (1.6 * limit.table_bytes(n_workers) + own) == pytest.approx(10**9, rel=1e-6)
+    assert limit.table_bytes(100) > 5 * 10**6  # or every table would be full at once
+    most = (10**9 - own) // 4
+    assert [limit.is_reached(n) for n in (most, most + 1)] == [False, True]
+
+
 # Runs on disk
 
 
