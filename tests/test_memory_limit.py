@@ -19,7 +19,7 @@ import texts
 from vocabularies import BYTES
 
 import nbbpe
-from nbbpe.counting import gathering
+from nbbpe.counting import gathering, word_table
 from nbbpe.counting.counters import WordRules
 from nbbpe.counting.parallel_counting import count_files
 from nbbpe.counting.sorted_runs import RunFolder, n_bytes_of
@@ -351,11 +351,16 @@ def test_text_that_a_tokenizer_prepares_is_counted_within_a_limit(tiny, written,
     assert start.extend(documents=documents, vocab_size=400).merges == in_runs.merges
 
 
+def long_words(n: int) -> list[str]:
+    """Different words of 10 kB, with a space before each."""
+    endings = map("".join, itertools.product(string.ascii_lowercase, repeat=3))
+    return [" " + "x" * 10_000 + ending for ending in itertools.islice(endings, n)]
+
+
 @pytest.mark.parametrize("name", ["a.txt.gz", "a.jsonl.gz", "a.parquet", "a.arrow"])
 def test_text_that_was_very_small_in_its_file_is_counted_within_a_limit(name, written, tmp_path):
     """So small that as much text would fit in any case."""
-    endings = map("".join, itertools.product(string.ascii_lowercase, repeat=3))
-    documents = [" a", *(" " + "x" * 10_000 + ending for ending in itertools.islice(endings, 1000))]
+    documents = [" a", *long_words(1000)]
     path = tmp_path / name
     table = pa.table({"text": documents})
     if name == "a.parquet":  # which stores of each text only what differs from the one before
@@ -373,6 +378,25 @@ def test_text_that_was_very_small_in_its_file_is_counted_within_a_limit(name, wr
     assert len(written) > 1
     words = {word: n for word, n in zip(*counts.to_pydict().values(), strict=True) if word != b"\n"}
     assert words == {text.encode(): 1 for text in documents}
+
+
+def test_few_pieces_at_a_time_are_python_objects(sizes, monkeypatch):
+    """Which take ten times the memory."""
+    sizes(split=1000)
+    n_bytes: list[int] = []
+
+    def words_from_texts(counts):
+        n_bytes.append(sum(map(len, counts)))
+        return words_from_dict({word.encode(): n for word, n in counts.items()})
+
+    monkeypatch.setattr(word_table, "words_from_texts", words_from_texts)
+    words = {f"word{'x' * (i % 50)}{chr(97 + i // 50)}".encode(): i for i in range(1, 400)}
+    table = WordTable()
+    table.add(words_from_dict(words))
+    table.split_pieces(get_pattern("gpt2"), by_regex=True)
+    assert max(n_bytes) < 1100
+    assert len(n_bytes) < 20
+    assert corpus_fingerprint(table.take()) == corpus_fingerprint(words_from_dict(words))
 
 
 def test_what_fails_leaves_no_run(tiny, written, sizes):

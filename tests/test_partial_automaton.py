@@ -295,7 +295,7 @@ def test_pieces_that_are_decided_take_no_memory_in_lists():
     numbers = np.array([7])
     for _ in range(2):  # the first call imports, and makes tables
         tracemalloc.start()
-        words = word_table._split_by_regex(pieces, numbers, pattern)
+        (words,) = word_table._split_by_regex(pieces, numbers, pattern)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert words.text.tobytes()[:1] == b"7"

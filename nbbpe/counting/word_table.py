@@ -150,7 +150,7 @@ def _split_partly(pieces: WordCounts, pattern: Pattern, by_regex: bool) -> Itera
     that are not decided without it."""
     n = len(pieces.counts)
     if by_regex or not pattern.is_partly_compiled:
-        yield _split_by_regex(pieces, np.arange(n), pattern)
+        yield from _split_by_regex(pieces, np.arange(n), pattern)
         return
     undecided: list[NDArray[np.int64]] = []
     scratch = np.empty(MOST_MARKED, dtype=np.uint8)
@@ -168,21 +168,24 @@ def _split_partly(pieces: WordCounts, pattern: Pattern, by_regex: bool) -> Itera
         yield WordCounts(pieces.text, words.starts[: n_words + 1], words.counts[:n_words])
         first = end
     if undecided:
-        yield _split_by_regex(pieces, np.concatenate(undecided), pattern)
+        yield from _split_by_regex(pieces, np.concatenate(undecided), pattern)
 
 
-def _split_by_regex(pieces: WordCounts, numbers: NDArray[np.int64], pattern: Pattern) -> WordCounts:
-    """The pretokens of some pieces, as `regex` finds them."""
+def _split_by_regex(pieces: WordCounts, numbers: NDArray[np.int64], pattern: Pattern) -> Iterator[WordCounts]:
+    """The pretokens of some pieces, as `regex` finds them; in parts, as words take ten times the memory as Python
+    objects."""
     from ..patterns.joined_pieces import split_each  # here, as it brings `regex` with it
 
-    # Only of these, as a number takes 40 bytes in a list.
-    starts, lengths, counts = (each[numbers].tolist() for each in (pieces.starts, np.diff(pieces.starts), pieces.counts))
-    texts = (to_text(pieces.text[at : at + n].tobytes()) for at, n in zip(starts, lengths, strict=True))
-    words: collections.Counter[str] = collections.Counter()
-    for pretokens, count in zip(split_each(pattern, texts), counts, strict=True):
-        for word in pretokens:
-            words[word] += count
-    return words_from_texts(words)
+    n_bytes = np.cumsum(pieces.starts[numbers + 1] - pieces.starts[numbers])
+    for some in np.split(numbers, np.flatnonzero(np.diff(n_bytes // _SPLIT_BYTES)) + 1):
+        arrays = pieces.starts[some], pieces.starts[some + 1], pieces.counts[some]
+        starts, ends, counts = (each.tolist() for each in arrays)
+        texts = (to_text(pieces.text[start:end].tobytes()) for start, end in zip(starts, ends, strict=True))
+        words: collections.Counter[str] = collections.Counter()
+        for pretokens, count in zip(split_each(pattern, texts), counts, strict=True):
+            for word in pretokens:
+                words[word] += count
+        yield words_from_texts(words)
 
 
 def _in_parts(
