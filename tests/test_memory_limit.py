@@ -16,6 +16,7 @@ from pathlib import Path
 import naive
 import pytest
 import texts
+from real_patterns import WITHOUT_PIECES
 from vocabularies import BYTES
 
 import nbbpe
@@ -378,6 +379,14 @@ def test_text_that_was_very_small_in_its_file_is_counted_within_a_limit(name, wr
     assert len(written) > 1
     words = {word: n for word, n in zip(*counts.to_pydict().values(), strict=True) if word != b"\n"}
     assert words == {text.encode(): 1 for text in documents}
+
+
+def test_long_words_that_regex_counts_are_counted_within_a_limit(written):
+    documents = long_words(300)
+    counts = nbbpe.count_words(documents=documents, pattern=WITHOUT_PIECES, memory_limit="64MB")
+    assert len(written) > 1
+    wanted = {text[1:].encode(): 1 for text in documents} | {b" ": 300}
+    assert dict(zip(*counts.to_pydict().values(), strict=True)) == wanted
 
 
 def test_few_pieces_at_a_time_are_python_objects(sizes, monkeypatch):

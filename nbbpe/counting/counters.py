@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import collections
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -20,7 +21,8 @@ from .word_counts import WordCounts, words_from_texts
 from .word_table import WordTable
 
 _SENT_TEXTS = 1 << 14  # words that a worker process sends at a time, as Python objects
-_TEXT_BYTES = 200  # about the memory of a word and its count as Python objects
+_ENTRY_BYTES = 100  # about the memory of a word and its count as Python objects, without the text
+_COPIES = 4  # of the text, while words become arrays
 
 
 class WordRules(NamedTuple):
@@ -144,22 +146,30 @@ class RegexCounter(Counter):
     def __init__(self, rules: WordRules) -> None:
         super().__init__(rules)
         self._counts: collections.Counter[str] = collections.Counter()
+        self._n_text = 0  # the memory of the words that were counted
 
     def count(self, window: Window) -> int:
         window = window.of_whole_documents()
         for document, _ in window.texts():
             for words in self._rules.pattern.stream(document):
-                self._counts.update(words)
-                self._spill_if_full()
+                self._add(words)
         return window.end
 
-    def _spill_if_full(self) -> None:
-        if self._most_bytes is not None and len(self._counts) * _TEXT_BYTES > self._most_bytes:
+    def _add(self, words: Iterable[str]) -> None:
+        """Count words, or add up their counts if they have some."""
+        counts = self._counts
+        n = len(counts)
+        counts.update(words)
+        if self._most_bytes is None:
+            return
+        self._n_text += sum(map(sys.getsizeof, islice(reversed(counts), len(counts) - n)))  # the new ones are the last
+        if len(counts) * _ENTRY_BYTES + self._n_text * _COPIES > self._most_bytes:
             self._spill([self.finish()])
 
     def finish(self, n_threads: int = 1) -> WordCounts:
         words = words_from_texts(self._counts)
         self._counts.clear()
+        self._n_text = 0
         return words
 
     def hand_over(self) -> Iterator[dict[str, int]]:
@@ -170,8 +180,7 @@ class RegexCounter(Counter):
 
     def take_over(self, gathered: dict[str, int]) -> None:
         """See SharedJob."""
-        self._counts.update(gathered)
-        self._spill_if_full()
+        self._add(gathered)
 
 
 def make_counter(rules: WordRules) -> Counter:
