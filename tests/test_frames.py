@@ -50,11 +50,14 @@ def text_of(path: Path, part_bytes: int, special_tokens: list[bytes]) -> list[by
     specials = new_special_tokens(special_tokens, [0] * len(special_tokens))
     (each,) = find_inputs(path, None, "raise")
     parts = []
+    n_read = 0
     for part in each.cut(part_bytes, CutRules(NAMED["gpt2"], special_tokens)):
         tally = Tally("raise")
         with part.open(specials, True, NO_ID, tally) as reader:
             window = reader.advance(0)
             parts.append(window.data[window.start : window.end].tobytes())
+        n_read += tally.n_read
+    assert n_read == path.stat().st_size  # each byte once, also where a part goes on into what the next one begins with
     return parts
 
 
@@ -497,13 +500,17 @@ def test_a_part_ends_only_at_the_frame_that_it_was_to_end_at(tmp_path, compressi
     first, second = (frames.frame(text, compression) for text in (b"first", b"second"))
     path.write_bytes(first + second)
 
-    def text(*extent: int) -> bytes:
-        with open_stream(find_local(path), compression, Tally("raise"), Extent(*extent)) as stream:
-            buffer = bytearray(100)
+    def read(size: int, extent: Extent) -> bytes:
+        with open_stream(find_local(path), compression, Tally("raise"), extent) as stream:
+            buffer = bytearray(size)
             got = b""
             while n := stream.readinto(memoryview(buffer)):
                 got += buffer[:n]
             return got
+
+    def text(*extent: int) -> bytes:
+        (got,) = {read(size, Extent(*extent)) for size in (1, 3, 100)}
+        return got
 
     assert text(0, len(first), 0, 3) == b"firstsec"
     assert text(0, len(first), 2, 6) == b"rstsecond"
