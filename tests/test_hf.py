@@ -456,6 +456,7 @@ def test_results_of_short_texts_tell_what_those_of_transformers_tell(folders, mo
             ((text, "a 日"), {}),
             ((text,), {"padding": "max_length", "truncation": True, "max_length": 9, "padding_side": side}),
             ((text, "é the"), {"padding": "max_length", "max_length": 40, "padding_side": side}),
+            ((text, "é the"), {"padding": "max_length", "max_length": 1, "padding_side": side}),  # fewer than there are
             ((["a", text, "", "日本"],), {"is_split_into_words": True}),
             ((["a", text], ["é"]), {"is_split_into_words": True, "pad_to_multiple_of": 16, "padding_side": side}),
         ]:

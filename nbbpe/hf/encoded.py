@@ -79,7 +79,7 @@ class Encoded:
         padding = self.padding
         if ranges is None or padding is None or padding.side == "right":
             return ranges
-        before = padding.width - self.frame.n_ids - sum(map(len, ranges))
+        before = max(padding.width - self.frame.n_ids - sum(map(len, ranges)), 0)  # a row may be longer than `width`
         return [range(before + tokens.start, before + tokens.stop) for tokens in ranges]
 
     def _cut_of(self, number: int) -> Cut:
