@@ -920,6 +920,21 @@ def test_a_token_within_a_special_token_that_is_split_is_not_found(folders, plai
         assert ours.tokenize(text) == theirs.tokenize(text)
 
 
+def test_a_special_token_that_is_a_pretoken_is_looked_up_when_it_is_split(folders, tmp_path):
+    shutil.copytree(folders["plain"], tmp_path, dirs_exist_ok=True)
+    document = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
+    document["model"]["ignore_merges"] = True
+    document["model"]["vocab"]["word"] = special_id = len(document["model"]["vocab"])
+    added = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    document["added_tokens"].append({"id": special_id, "content": "word", **added})
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
+    ours, theirs = both(str(tmp_path))
+    for text in "word", "a word the", "words", f"word\n{END}":
+        check(ours, theirs, text)
+        check(ours, theirs, text, split_special_tokens=True)
+    assert ours("word", split_special_tokens=True)["input_ids"] == [special_id]
+
+
 @pytest.mark.parametrize("is_special", [False, True])
 def test_a_special_token_that_is_added_again_is_still_split(folders, is_special):
     ours, theirs = both(folders["plain"])

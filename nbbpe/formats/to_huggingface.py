@@ -98,18 +98,22 @@ def content(model: Model) -> str:
     return f'{parts[:-2]}, "merges": {merges}}}}}\n'
 
 
-def may_be_pretoken(model: Model, token: str) -> bool:
+def may_be_pretoken(model: Model, token: str, is_split: bool = False) -> bool:
     """Whether a special token may be a pretoken of ordinary text, which tokenizers takes for it with ignore_merges if it is
     in model.vocab: one that is spelled as its own bytes, and that is not found in all text.
 
-    It is not found within a word if it must be one of its own, nor where only the normalizer or Metaspace makes it. What a
-    cutter makes of the token depends on the text around it, so only the pattern is asked.
+    is_split : whether special tokens are split, so that it is found nowhere
+
+    Otherwise, it is not found within a word if it must be one of its own, nor where only the normalizer or Metaspace makes
+    it. What a cutter makes of the token depends on the text around it, so only the pattern is asked.
     """
     flags, chain, cutter = model.extras.flags.get(token, ()), model.chain, model.extras.cutter
     is_made = bool(chain.kinds) and not ("normalized" in flags and chain.apply(token, set()) == token)
     if cutter is not None and "Metaspace" in cutter.kinds:
         is_made = True
-    if not (is_made or "single_word" in flags) or not (token.isascii() and token.isprintable() and " " not in token):
+    if not (is_split or is_made or "single_word" in flags) or not (
+        token.isascii() and token.isprintable() and " " not in token
+    ):
         return False
     return model.pattern.split(token) == [token]
 

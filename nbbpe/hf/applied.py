@@ -16,6 +16,7 @@ from ..encoding.pretoken_numbers import number_few, number_pretokens
 from ..encoding.special_choice import ALL, NONE, Choice
 from ..formats.pretokenizers import digits_of_bytes
 from ..formats.spelling import token_of
+from ..formats.to_huggingface import may_be_pretoken
 from ..model.post_processor import TYPES_OF_TEXTS, read_spellings, read_templates, read_trimming, read_types
 from ..model.special_tokens import find_overlap
 from ..system.lazy import lazy
@@ -60,8 +61,8 @@ class Applied:
         """The added tokens that are found in a text in which special tokens are split: those that are not special.
 
         None where one of them may be within a special token, or begin there: tokenizers passes over all of a special token.
-        And where a special token is always found by nbbpe, as it is said to be part of ordinary text, or where tokenizers
-        does not tell whether a token is special.
+        And where a special token is always found by nbbpe, as it is said to be part of ordinary text, where tokenizers
+        does not tell whether a token is special, or where it takes a pretoken for a special token by ignore_merges.
         """
         model, backend, decode = self._model, self._backend, self._backend.decode
         # To tokenizers, a special token that is added again is still one, though its tokenizer.json may say otherwise. It
@@ -78,6 +79,11 @@ class Applied:
         if find_overlap(list(spelled), list(hiding)) is not None:
             return None
         if not special.issubset(model.choosable):
+            return None
+        kept = backend.model
+        if getattr(kept, "ignore_merges", False) and any(
+            kept.token_to_id(token) is not None and may_be_pretoken(model, token, is_split=True) for token in special
+        ):
             return None
         return plain.intersection(model.choosable)  # the others are parts of ordinary text, and always found
 
