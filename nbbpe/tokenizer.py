@@ -247,7 +247,8 @@ class Tokenizer(TokenizerEncoding, TokenizerDecoding, TokenizerFiles, TokenizerV
     @lazy
     def _ids(self) -> dict[bytes, int]:
         """From bytes to id; of equal tokens the lowest id."""
-        return {token: token_id for token_id, token in sorted(self._model.vocab.items(), reverse=True)}
+        special = {token.encode(): token_id for token, token_id in self._model.special.items()}  # two may have one id
+        return special | {token: token_id for token_id, token in sorted(self._model.vocab.items(), reverse=True)}
 
     @lazy
     def _encoder(self) -> Encoder:

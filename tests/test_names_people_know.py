@@ -116,6 +116,15 @@ def test_a_token_comes_before_a_special_token_of_equal_bytes():
         assert ours.encode_single_token(token) == theirs.encode_single_token(token)
 
 
+def test_each_of_two_special_tokens_with_one_id_is_a_single_token():
+    # As in tiktoken's o200k_harmony.
+    given = {"pat_str": r"\w+|\W", "mergeable_ranks": BYTE_RANKS, "special_tokens": {"<a>": 300, "<b>": 300}}
+    ours, theirs = nbbpe.tiktoken.Encoding("x", **given), tiktoken.Encoding("x", **given)
+    for token in "<a>", "<b>", b"<a>", b"<b>":
+        assert ours.encode_single_token(token) == theirs.encode_single_token(token)
+        assert ours.token_to_id(token) == 300
+
+
 class Scalar:
     """An id that is an integer by `__index__` alone, as a tensor of torch."""
 
