@@ -678,6 +678,25 @@ def test_the_file_that_these_change_is_good(tmp_path):
     assert nbbpe.Tokenizer.from_hf(path).pattern == r"\p{L}+|\P{L}+"
 
 
+def test_lines_of_merges_that_begin_as_the_first_of_a_merges_txt_are_skipped(tmp_path):
+    path = tmp_path / "tokenizer.json"
+    good = vocab_with(**{"#version": 257, "#versions": 258})()
+    good["pre_tokenizer"] = sequence(SPLIT | {"pattern": {"Regex": "[^ ]+"}}, LEVEL | {"use_regex": False})
+    good["model"]["vocab"] |= {"#version"[:n]: 257 + n for n in range(2, 8)}
+    pairs = [["#version"[:n], "#version"[n]] for n in range(1, 8)] + [["#version", "s"], ["a", "b"]]
+    lines = [" ".join(pair) for pair in pairs]
+    for merges, n in (["#version: 0.2", *lines], 8), (lines, 8), (pairs, 9):
+        good["model"]["merges"] = merges
+        path.write_text(json.dumps(good), encoding="utf-8")
+        ours = nbbpe.load(path)
+        assert_same(ours, theirs_of(path), ["#versions ab", "#version"])
+        assert len(ours.merges) == n
+    good["model"]["merges"] = ["#version: 0.2", "a b", "a z"]
+    path.write_text(json.dumps(good), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"model\.merges\[2\] merges b'a' and b'z'"):
+        nbbpe.load(path)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("whole", [False, True])
 def test_added_tokens_may_have_the_ids_of_ordinary_ones(small, tmp_path, whole):

@@ -149,6 +149,7 @@ def _model(document: dict[str, Any], normalizer: Normalizer) -> Model:
     lines = model.get("merges")
     if not isinstance(lines, list):
         raise ValueError(f"model.merges must be a list, not {type(lines).__name__}")
+    lines = _without_versions(lines)
     special, flags = _special(document.get("added_tokens") or [], entries)
     extras = Extras(flags, prefix_space, document.get("post_processor"), cutter)
     _check_normalized(extras, form)
@@ -210,6 +211,13 @@ def _model(document: dict[str, Any], normalizer: Normalizer) -> Model:
                 "nbbpe would take these for the tokens that they are"
             )
     return found
+
+
+def _without_versions(lines: list[Any]) -> list[Any]:
+    """Merges without those that tokenizers skips: in a list of strings, what begins as the first line of a merges.txt."""
+    if set(map(type, lines)) != {str} or "\n#version" not in "\n".join(["", *lines]):
+        return lines
+    return [line for line in lines if not line.startswith("#version")]
 
 
 def _without(entries: Mapping[str, Any], special: Collection[str]) -> dict[str, Any]:
