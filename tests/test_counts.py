@@ -549,6 +549,16 @@ def test_wrong_tables_are_errors(tmp_path, counts):
             nbbpe.train(counts=iter(items), vocab_size=300)
 
 
+def test_counts_in_the_place_of_texts_are_refused_with_where_to_give_them(tmp_path):
+    counts = nbbpe.count_words(documents=["the cat"])
+    nbbpe.count_words(documents=["the cat"], output=tmp_path / "counts.parquet")
+    for source in counts, tmp_path / "counts.parquet":
+        with pytest.raises(
+            ValueError, match=r"no column 'text'; .* To train on counts of words, give them with counts=\.\.\.$"
+        ):
+            nbbpe.train(source, 260)
+
+
 def test_words_of_an_empty_file_are_not_said_to_be_trained_on(tmp_path):
     (tmp_path / "a.txt").touch()
     with pytest.raises(ValueError, match=r"^there is no text: the source \(.*a\.txt'\) is empty, .* special tokens$"):

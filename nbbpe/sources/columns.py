@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _DICTIONARY, _RUNS, _FIXED_SIZE = "dictionary<", "run_end_encoded<", "fixed_size_binary["  # how such types are spelled
 LISTS = ("list<", "large_list<", "fixed_size_list<", "list_view<", "large_list_view<")  # older pyarrow knows no views
+_OF_COUNTS = ["word", "count"]  # the columns of what count_words gives
 _NESTED_KINDS = ("struct<", *LISTS, "map<")
 
 
@@ -29,10 +30,11 @@ def check_column(name: str, schema: Any, column: str, may_be_null: bool = True) 
     if schema.names.count(column) != 1:
         columns = shown_columns(schema)
         number = "no" if column not in schema.names else "more than one"
-        raise WrongArgument(
-            f"{name!r} has {number} column {column!r}; its columns are {columns}. Name the text's "
-            f"with {argument('field', ...)}"
-        )
+        if schema.names == _OF_COUNTS:
+            way_out = f"To train on counts of words, give them with {argument('counts', ...)}"
+        else:
+            way_out = f"Name the text's with {argument('field', ...)}"
+        raise WrongArgument(f"{name!r} has {number} column {column!r}; its columns are {columns}. {way_out}")
     check_kind(f"column {column!r} of {name!r}", schema.field(column).type, may_be_null)
 
 
