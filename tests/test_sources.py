@@ -855,6 +855,10 @@ def test_a_pattern_stands_for_its_files_by_name(small, tmp_path, monkeypatch, as
     assert_refused("data/more*", FileNotFoundError, "no file matches")
     with pytest.raises(IsADirectoryError, match=r"'data' is a folder; give the text files in it, such as 'data/\*\.jsonl'"):
         nbbpe.train("data", 256, field="story")  # which would belong to plain text no more than to a folder
+    for name in "README.md", "info.md":  # more files, of fewer bytes
+        Path("data", name).write_text("")
+    with pytest.raises(IsADirectoryError, match=r"such as 'data/\*\.jsonl'"):
+        nbbpe.train("data", 256)
     with pytest.raises(FileNotFoundError, match="'data/none'"):
         nbbpe.train("data/none", 256, field="story")
     Path("empty").mkdir()

@@ -116,10 +116,15 @@ def _mode_of(path: Path) -> int:
 
 
 def _ending_in(folder: Path) -> str:
-    """How the names of most files in a folder end; .txt where there are none with an ending."""
+    """How the names of the files in a folder end that hold most of its bytes; .txt where there are none with an ending.
+
+    Their number would not tell: files that describe the data may be more than those that hold it.
+    """
     endings: Counter[str] = Counter()
     with suppress(OSError), os.scandir(folder) as entries:
-        endings.update(os.path.splitext(os.fsdecode(entry.name))[1] for entry in entries if entry.is_file())
+        for entry in entries:
+            if entry.is_file():
+                endings[os.path.splitext(os.fsdecode(entry.name))[1]] += entry.stat().st_size
     return next((ending for ending, _ in endings.most_common() if ending), ".txt")
 
 
