@@ -397,8 +397,15 @@ def test_a_tokenizer_by_its_name_is_refused(small):
         arrow_functions.encode_table(pa.table({"text": ["the cat"]}), tokenizer="gpt2")
 
 
-def test_a_lazy_frame_is_refused_with_how_to_get_its_data(small):
-    frame = pytest.importorskip("polars").LazyFrame({"text": ["the cat"], "count": [1]})
+@pytest.mark.parametrize("kind", ["LazyFrame", "InMemoryDataset", "Scanner"])
+def test_a_plan_of_work_is_refused_with_how_to_get_its_data(small, kind):
+    columns = {"text": ["the cat"], "count": [1]}
+    if kind == "LazyFrame":
+        frame, way_out = pytest.importorskip("polars").LazyFrame(columns), ".collect()"
+    elif kind == "Scanner":
+        frame, way_out = pytest.importorskip("pyarrow.dataset").dataset(pa.table(columns)).scanner(), ".to_reader()"
+    else:
+        frame, way_out = pytest.importorskip("pyarrow.dataset").dataset(pa.table(columns)), ".scanner().to_reader()"
     for argument, call in {
         "source": lambda: nbbpe.train(frame, 260),
         "documents": lambda: nbbpe.train(documents=frame, vocab_size=260),
@@ -407,12 +414,15 @@ def test_a_lazy_frame_is_refused_with_how_to_get_its_data(small):
         "data": lambda: small.encode_arrow(frame),
         "table": lambda: arrow_functions.encode_table(frame, tokenizer=small),
     }.items():
-        message = f"{argument} is a LazyFrame, which has no data yet: give {argument}.collect()"
+        message = f"{argument} is a {kind}, which has no data yet: give {argument}{way_out}"
         with pytest.raises(TypeError, match=re.escape(message)):
             call()
     for call in lambda: small.decode_arrow(frame), lambda: arrow_functions.count_table(frame):
-        with pytest.raises(TypeError, match=re.escape(".collect()")):
+        with pytest.raises(TypeError, match=re.escape(way_out)):
             call()
+    if kind != "LazyFrame":
+        reader = frame.to_reader() if kind == "Scanner" else frame.scanner().to_reader()
+        assert small.encode_arrow(reader).to_pylist() == [small.encode("the cat")]
 
 
 @pytest.mark.parametrize("kind", ["array", "chunked", "polars"])

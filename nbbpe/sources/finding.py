@@ -83,6 +83,7 @@ def find_by_item(
     if documents is not None:
         if source is not None:
             raise TypeError(f"give {argument} or documents, not both")
+        check_collected(documents, "documents")
         if type(documents).__module__.startswith("pyarrow."):  # an iterable of what is not a str
             raise TypeError(f"documents is Arrow data ({type(documents).__name__}): give it as the {argument}")
         check_texts(documents, "documents", in_order=False)

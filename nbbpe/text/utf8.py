@@ -23,6 +23,8 @@ Text = str | Data | bytearray | mmap.mmap | NDArray[np.uint8]
 _COPIED = 1 << 16  # bytes of a text in memory up to which a copy is faster than a window in place
 CHECKED_CHARACTERS = 1 << 16  # of a text that are looked at together: so many stay in a core's cache
 LONGEST_CHARACTER = 4  # bytes of UTF-8
+# What gives the data of a plan of work, by a method that tells what it is: a lazy frame, or pyarrow's scanner or data set.
+_WAYS_TO_DATA = {"collect_schema": ".collect()", "scan_batches": ".to_reader()", "scanner": ".scanner().to_reader()"}
 
 
 def _keep_surrogates(error: UnicodeError) -> tuple[bytes, int]:
@@ -95,9 +97,12 @@ def gives_names(texts: object) -> bool:
 
 
 def check_collected(data: object, argument: str) -> None:
-    """Raise TypeError for a lazy frame, as of polars: a plan of work, without data or Arrow's C interface."""
-    if hasattr(data, "collect_schema") and not hasattr(data, "__arrow_c_stream__"):
-        raise TypeError(f"{argument} is a {type(data).__name__}, which has no data yet: give {argument}.collect()")
+    """Raise TypeError for a plan of work, without data or Arrow's C interface: a lazy frame, a data set of pyarrow."""
+    if hasattr(data, "__arrow_c_stream__"):
+        return
+    for method, way_out in _WAYS_TO_DATA.items():
+        if hasattr(data, method):
+            raise TypeError(f"{argument} is a {type(data).__name__}, which has no data yet: give {argument}{way_out}")
 
 
 def check_ordered(items: object, argument: str, kind: str = "texts") -> None:
