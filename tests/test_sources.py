@@ -1152,6 +1152,20 @@ def test_names_of_texts_are_not_taken_for_texts(small, tmp_path, assert_refused,
             take()
 
 
+class Splits(dict[str, Frame]):
+    """Data sets by the names of splits, as `datasets` loads one."""
+
+    column_names = ("text",)
+
+
+def test_a_data_set_of_several_splits_is_refused_with_how_to_give_one(small):
+    splits = Splits(train=Frame())
+    with pytest.raises(TypeError, match=r"a column of one split, such as source\['train'\]\['text'\]$"):
+        nbbpe.train(splits, 300)
+    with pytest.raises(TypeError, match=r"a column of one split, such as texts\['train'\]\['text'\]$"):
+        small.encode_batch(splits)
+
+
 @pytest.mark.parametrize("kind", [set, frozenset])
 def test_a_set_is_taken_only_where_the_order_of_documents_does_not_matter(small, tmp_path, kind):
     documents = ["the cat", "the hat", "a cat"]

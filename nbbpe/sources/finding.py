@@ -12,7 +12,7 @@ from ..system.excerpt import first_few, shown
 from ..system.paths import Path, is_url, not_meant
 from ..system.user_warnings import warn_user
 from ..system.wrong_argument import WrongArgument
-from ..text.utf8 import check_collected, check_texts, gives_names
+from ..text.utf8 import check_collected, check_texts, gives_names, of_a_split
 from .arrow import ArrowColumn, is_arrow
 from .arrow_files import ARROW, ArrowFile
 from .compressed import COMPRESSIONS
@@ -197,10 +197,11 @@ def _paths(source: object, argument: str) -> list[Path] | None:
     if not isinstance(source, (list, tuple)):
         _check_not_open(source, argument)
         if gives_names(source):
-            raise TypeError(
-                f"{argument} is {type(source).__name__}, whose names would be the documents: give one of its columns, or "
-                f"list({argument}.values()) if it has files by name (of sources with weights, nbbpe.Mixture)"
+            way_out = of_a_split(source, argument) or (
+                f"give one of its columns, or list({argument}.values()) if it has files by name (of sources with weights, "
+                "nbbpe.Mixture)"
             )
+            raise TypeError(f"{argument} is {type(source).__name__}, whose names would be the documents: {way_out}")
         return None
     if not source:
         raise ValueError(f"{argument} is an empty list: name at least one file")

@@ -96,6 +96,13 @@ def gives_names(texts: object) -> bool:
     return isinstance(texts, Mapping) or hasattr(texts, "columns")
 
 
+def of_a_split(texts: object, argument: str) -> str:
+    """What to give of a dict of data sets by the names of splits, as `datasets` loads one; else nothing."""
+    if not (isinstance(texts, Mapping) and texts and hasattr(texts, "column_names")):
+        return ""
+    return f"give a column of one split, such as {argument}[{next(iter(texts))!r}]['text']"
+
+
 def check_collected(data: object, argument: str) -> None:
     """Raise TypeError for a plan of work, without data or Arrow's C interface: a lazy frame, a data set of pyarrow."""
     if hasattr(data, "__arrow_c_stream__"):
@@ -129,9 +136,8 @@ def check_items(items: object, argument: str, kind: str, in_order: bool = True) 
     if not (hasattr(items, "__iter__") or hasattr(items, "__getitem__")):  # many a data set has the second alone
         raise TypeError(wanted)
     if gives_names(items):
-        raise TypeError(
-            f"{wanted}, of which only the names would be taken: give one of its columns, or list({argument}.values())"
-        )
+        way_out = of_a_split(items, argument) or f"give one of its columns, or list({argument}.values())"
+        raise TypeError(f"{wanted}, of which only the names would be taken: {way_out}")
     if kind == "texts" and type(items).__module__.startswith("pyarrow."):  # an iterable of what is not a str
         raise TypeError(f"{wanted}: encode_arrow takes Arrow data, and {argument}.to_pylist() is such a list")
 
