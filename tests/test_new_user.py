@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import inspect
 import io
 import json
+import lzma
 import re
 import warnings
 
@@ -180,6 +182,13 @@ def test_a_field_of_plain_text_is_an_error(tmp_path, small):
         ("a.pdf", b"%PDF-1.4", "is not a text file by its name"),
         ("a.txt", "hello".encode("utf-16"), r"begins like UTF-16: .*iconv -f UTF-16"),
         ("a.txt", b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n", "is a pointer of Git LFS in"),
+        ("a.txt", gzip.compress(b"hello"), r"begins like a file of gzip: decompress it, or add \.gz to its name"),
+        ("a.md", bz2.compress(b"hello"), r"begins like a file of bzip2: .* add \.bz2"),
+        ("a", lzma.compress(b"hello"), r"begins like a file of xz: .* add \.xz"),
+        ("a.txt", b"\x28\xb5\x2f\xfd hello", r"begins like a file of Zstandard: .* add \.zst"),
+        ("a.txt", b"ARROW1\0\0 hello", r"begins like an Arrow file: give it a name that ends in \.arrow"),
+        ("a.txt", b"PAR1\x15 hello", r"begins like parquet: give it a name that ends in \.parquet"),
+        ("a.txt", b"PK\x03\x04 hello", "begins like a zip archive: extract its files first"),
         ("picture", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "contains NUL bytes"),
     ],
 )
@@ -224,6 +233,21 @@ def test_records_in_utf_16_are_refused_with_the_way_to_convert_them(tmp_path, sm
     ):
         with pytest.raises(ValueError, match=message):
             call()
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+def test_compressed_records_without_an_ending_that_says_so_are_refused(tmp_path, small, name, on_error):
+    """All of them would be malformed, and skipped."""
+    content = b'{"text": "the cat"}\n{"text": "a dog"}\n'
+    for compress, ending in (gzip.compress, "gz"), (bz2.compress, "bz2"), (lzma.compress, "xz"):
+        (tmp_path / name).write_bytes(compress(content))
+        for call in (
+            lambda: nbbpe.train(tmp_path / name, 300, on_error=on_error),
+            lambda: small.encode_file(tmp_path / name, tmp_path / "a.bin", on_error=on_error),
+        ):
+            with pytest.raises(ValueError, match=rf"{re.escape(name)}' begins like .* or add \.{ending} to its name$"):
+                call()
 
 
 def test_a_pointer_of_git_lfs_is_no_file_of_ids_or_counts(tmp_path):

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..system.utf16 import refuse_utf_16
 from ..system.wrong_argument import WrongArgument
 from ..text.utf8 import to_bytes
 from ..text.windows import DocumentReader, TextStream, Windows
 from .compressed import open_stream
+from .first_bytes import refuse_other
 from .inputs import WHOLE, File, Part, Stream
 from .jsonl import JsonLines, JsonPart, Records, text_of
 from .places import Record
@@ -70,14 +70,14 @@ def _look_into(blocks: Iterator[bytes], name: str) -> tuple[bool, int, Iterator[
     """Whether text begins as JSON lines do, not as an array; how many lines come before; and the blocks from there on.
 
     A pipe can be read once only, and of space before the first record there may be gigabytes. Raises ValueError that names
-    the file for UTF-16.
+    the file for one of another kind.
     """
     start = b""
     for block in blocks:
         start += block
         if len(start) >= len(codecs.BOM_UTF8):
             break
-    refuse_utf_16(start, repr(name))
+    refuse_other(start, repr(name))
     start = start.removeprefix(codecs.BOM_UTF8)
     n_lines = 0
     while True:

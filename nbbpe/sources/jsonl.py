@@ -14,13 +14,13 @@ import numpy as np
 
 from ..system.arguments import argument
 from ..system.excerpt import first_few
-from ..system.utf16 import refuse_utf_16
 from ..system.wrong_argument import WrongArgument
 from ..text.chunks import find_near
 from ..text.utf8 import to_bytes
 from ..text.windows import NO_ID, SEPARATOR, Reader, RowWindows, Window, Windows
 from .compressed import open_stream
 from .compressible import CompressibleFile, FilePart
+from .first_bytes import refuse_other
 from .inputs import WHOLE, Extent, File, Part, Stream
 from .line_chunks import CHUNK_BYTES, LineChunks
 from .places import Line
@@ -152,7 +152,7 @@ class Records(RowWindows):
         part = self._part
         line = line.removesuffix(b"\n")
         if self._n_lines == 1 and not part.extent.start and not part.extent.skip:
-            refuse_utf_16(line, repr(part.file.name))
+            refuse_other(line, repr(part.file.name))
             line = line.removeprefix(_BOM)
         if not line or line.isspace():
             return None

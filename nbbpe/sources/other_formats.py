@@ -6,7 +6,7 @@ import os
 
 from ..system.git_lfs import IS_LFS_POINTER, LARGEST_LFS_POINTER, is_lfs_pointer
 from ..system.user_warnings import warn_user
-from ..system.utf16 import BEGINS_LIKE_UTF_16, begins_like_utf_16
+from .first_bytes import begins_like
 from .inputs import File
 from .plain import PlainText
 
@@ -35,8 +35,8 @@ def _is_pointer(file: File) -> bool:
 
 
 def warn_of_other_formats(text: PlainText, name: str) -> None:
-    """Warn if a file of plain text has the name of another format, contains NUL bytes, or begins like UTF-16 or like a
-    pointer of Git LFS.
+    """Warn if a file of plain text has the name of another format, contains NUL bytes, or begins like one in UTF-16, a
+    compressed one, a table or a pointer of Git LFS.
 
     name : the one whose ending says what the file holds
     """
@@ -47,9 +47,8 @@ def warn_of_other_formats(text: PlainText, name: str) -> None:
     if problem is None and not text.compression and text.file.path is not None and text.size():
         with text.file.open() as file:
             start = file.read(_LOOKED_AT)
-        if begins_like_utf_16(start):
-            problem = BEGINS_LIKE_UTF_16
-        elif b"\0" in start:
+        problem = begins_like(start)
+        if not problem and b"\0" in start:
             problem = "contains NUL bytes, which files of text do not have"
-    if problem is not None:
+    if problem:
         warn_user(f"{text.file.name!r} {problem}; it is read as plain text, byte for byte")

@@ -1,0 +1,33 @@
+"""What a file is by its first bytes, where its name says that it is text or JSON."""
+
+from __future__ import annotations
+
+import re
+
+from ..system.utf16 import BEGINS_LIKE_UTF_16, begins_like_utf_16
+
+_COMPRESSED = "begins like a file of {}: decompress it, or add {} to its name"
+_TABLE = "begins like {}: give it a name that ends in {}"
+# What hardly any text begins with: most of these have a NUL byte, or are invalid UTF-8.
+_BEGINNINGS = {
+    rb"\x1f\x8b": _COMPRESSED.format("gzip", ".gz"),
+    rb"BZh[1-9]1AY&SY": _COMPRESSED.format("bzip2", ".bz2"),
+    rb"\xfd7zXZ\x00": _COMPRESSED.format("xz", ".xz"),
+    rb"\x28\xb5\x2f\xfd": _COMPRESSED.format("Zstandard", ".zst"),
+    rb"ARROW1\x00\x00": _TABLE.format("an Arrow file", ".arrow"),
+    rb"PAR1\x15": _TABLE.format("parquet", ".parquet"),
+    rb"PK\x03\x04": "begins like a zip archive: extract its files first",
+}
+
+
+def begins_like(start: bytes) -> str:
+    """What a message says of a file that begins with these bytes, if it is no text; else nothing."""
+    if begins_like_utf_16(start):
+        return BEGINS_LIKE_UTF_16
+    return next((problem for beginning, problem in _BEGINNINGS.items() if re.match(beginning, start)), "")
+
+
+def refuse_other(start: bytes, name: str) -> None:
+    """Raise ValueError for a file of records that begins like another one, of which no record can be read."""
+    if problem := begins_like(start):
+        raise ValueError(f"{name} {problem}")
