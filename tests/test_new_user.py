@@ -250,6 +250,18 @@ def test_compressed_records_without_an_ending_that_says_so_are_refused(tmp_path,
                 call()
 
 
+@pytest.mark.parametrize("indent", [None, 1])
+def test_an_array_in_the_place_of_json_lines_is_told_as_one(tmp_path, indent):
+    path = tmp_path / "a.jsonl"
+    hint = r"if the file is one array of records, its name must end in \.json"
+    path.write_text(json.dumps([{"text": "the cat"}, {"text": "the hat"}], indent=indent))
+    with pytest.raises(ValueError, match=rf"a\.jsonl', line 1: .*; {hint} \(pass on_error='skip'"):
+        nbbpe.train(path, 257)
+    path.write_text('{"text": "the cat"}\n[]\n')
+    with pytest.raises(ValueError, match=r"a\.jsonl', line 2: the record is an array, and must be an object \(pass"):
+        nbbpe.train(path, 257)
+
+
 def test_a_pointer_of_git_lfs_is_no_file_of_ids_or_counts(tmp_path):
     for name, read in (
         ("a.bin", lambda path: nbbpe.TokenFile(path, dtype=np.uint8)),

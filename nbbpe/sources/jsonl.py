@@ -151,7 +151,8 @@ class Records(RowWindows):
         self._n_lines += 1
         part = self._part
         line = line.removesuffix(b"\n")
-        if self._n_lines == 1 and not part.extent.start and not part.extent.skip:
+        is_first = self._n_lines == 1 and not part.extent.start and not part.extent.skip
+        if is_first:
             refuse_other(line, repr(part.file.name))
             line = line.removeprefix(_BOM)
         if not line or line.isspace():
@@ -161,8 +162,11 @@ class Records(RowWindows):
         except ValueError as error:
             start, _, skip, _ = part.extent
             line_of_file = Line(part.file.name, self._n_lines, part.file.path, start, skip, part.compression)
+            problem = str(error)
+            if is_first and line.lstrip().startswith(b"["):
+                problem += "; if the file is one array of records, its name must end in .json"
             # Of a part whose first record has no such field, none is likely to have it.
-            self._tally.malformed(line_of_file, str(error), isinstance(error, WrongArgument) and not self._has_texts)
+            self._tally.malformed(line_of_file, problem, isinstance(error, WrongArgument) and not self._has_texts)
             return None
 
 
