@@ -26,6 +26,7 @@ import numpy as np
 import processes
 import pytest
 import texts
+from click.shell_completion import BashComplete
 from effort import mostly_slow
 from interrupts import interrupted
 from vocabularies import BYTE_RANKS, rank_lines
@@ -33,7 +34,7 @@ from vocabularies import BYTE_RANKS, rank_lines
 import nbbpe
 import nbbpe.evaluation
 from nbbpe import cli, early, inspection
-from nbbpe.cli import tables
+from nbbpe.cli import commands, tables
 from nbbpe.cli.signals import ending_signals
 from nbbpe.cli.streams import as_path
 from nbbpe.cli.training_options import read_mixture
@@ -1718,3 +1719,24 @@ def test_commands_that_encode_import_nothing_that_trains(folder, command):
     script = f"import sys; from nbbpe.cli import main; main(sys.argv[1:]); print([m in sys.modules for m in {names}])"
     arguments = command, str(folder / "text.txt"), "-t", str(folder / "tok")
     assert processes.run(script, *arguments).splitlines()[-1] == "[False, False, False]"
+
+
+@pytest.mark.parametrize(
+    ("words", "begun", "completed"),
+    [
+        ([], "co", ["count-words", "count", "compare", "convert"]),
+        (["train"], "--tie", ["--tie-break"]),
+        (["train", "--tie-break"], "", ["bytes", "ids", "huggingface"]),
+        (["train", "--pattern"], "llama", ["llama3", "llama4"]),
+        (["inspect", "--pattern"], "none-such", []),
+        *[(words, "cor", "file") for words in (["train"], ["encode", "-t"], ["decode"], ["report", "--on"])],
+        (["train", "a.txt", "-o"], "", "file"),
+    ],
+)
+def test_a_shell_can_complete_what_was_begun(words, begun, completed):
+    completion = BashComplete(commands.nbbpe, {}, "nbbpe", "_NBBPE_COMPLETE")
+    found = completion.get_completions(words, begun)
+    if completed == "file":  # whose names the shell knows
+        assert [item.type for item in found] == ["file"]
+    else:
+        assert [item.value for item in found] == completed

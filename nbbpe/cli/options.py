@@ -16,7 +16,7 @@ import click
 from click.core import ParameterSource
 
 from ..encoding.special_choice import ALL, NONE
-from ..patterns.pattern import SPLIT_WITH, Pattern, get_pattern
+from ..patterns.pattern import ALIASES, NAMED, SPLIT_WITH, Pattern, get_pattern
 from ..system.arguments import naming_options
 from ..system.atomic_files import name_in_errors
 from ..system.paths import Path
@@ -48,6 +48,17 @@ def options_of(command: click.Command) -> dict[str, str]:
     return called
 
 
+class _Text(click.types.StringParamType):
+    """A text that a shell completes, as the name of a pattern or of a file: click by itself completes none."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem  # here, as only a shell that completes needs it
+
+        if param.name == "patterns":
+            return [CompletionItem(name) for name in [*NAMED, *ALIASES] if name.startswith(incomplete)]
+        return [CompletionItem(incomplete, type="file")]
+
+
 class Command(click.Command):
     """A command whose help ends with sections of preformatted lines, and which accepts --debug (see `main`)."""
 
@@ -56,6 +67,9 @@ class Command(click.Command):
         self._sections = sections
         debug = click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error.")
         self.params.append(debug)
+        for parameter in self.params:
+            if parameter.type is click.STRING:
+                parameter.type = _Text()
 
     def invoke(self, ctx: click.Context) -> Any:
         with naming_options(options_of(self)):
