@@ -135,12 +135,14 @@ class Applied:
     @lazy
     def finder(self) -> OffsetFinder | None:
         """What finds the offsets in texts; None if tokenizers must find them."""
-        model = self._model
-        trimming = read_trimming(model.extras.post_processor)
+        model, extras = self._model, self._model.extras
+        trimming = read_trimming(extras.post_processor)
         form = None if isinstance(model.normalizer, Chain) else model.normalizer
-        if trimming is None or form != model.normalizer or model.extras.prefix_space or model.extras.shared:
+        if trimming is None or form != model.normalizer or extras.prefix_space or extras.shared:
             return None
-        return OffsetFinder(model.packed, model.vocab, model.special, model.extras.stripping, trimming, form)
+        if extras.suffix is not None:  # the end of a word would be taken for a space that follows it
+            return None
+        return OffsetFinder(model.packed, model.vocab, model.special, extras.stripping, trimming, form)
 
     def words_in(
         self, ids: list[int] | NDArray[Any], starts: list[int] | NDArray[np.int64]
