@@ -41,10 +41,15 @@ def flagged(content: str, **flags: bool) -> dict[str, Any]:
     return {"__type": "AddedToken", "content": content, **no, "special": True, **flags}
 
 
+def added(content: str) -> dict[str, Any]:
+    """An added token of a tokenizer.json."""
+    return {"id": VOCAB.index(content), **flagged(content, normalized=False)}
+
+
 def document(**model: Any) -> dict[str, Any]:
     return {
         "version": "1.0",
-        "added_tokens": [{"id": VOCAB.index(token), **flagged(token, normalized=False)} for token in (START, END)],
+        "added_tokens": [added(START), added(END)],
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": [SPLIT, BYTE_LEVEL]},
         "decoder": BYTE_LEVEL,
         "model": {
@@ -181,6 +186,14 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "ignore_merges": (lambda: document(ignore_merges=True), "'</w>', and ignore_merges is true"),
     "no token of a space": (lambda: document(vocab=without("\u0120")), "model.vocab has no '\u0120', the token of a space"),
     "no end for a byte": (lambda: document(vocab=without("q</w>")), "model.vocab has 'q', and not 'q</w>'"),
+    "no end for a byte that is an added token": (
+        lambda: {**document(vocab=without("q</w>")), "added_tokens": [added("q")]},
+        "model.vocab has 'q', and not 'q</w>'",
+    ),
+    "an added token that is the end of a byte": (
+        lambda: {**document(), "added_tokens": [added("q</w>")]},
+        "added token 'q</w>' is the token of 'q' at the end of a word, too",
+    ),
     "a token with a space": (
         lambda: document(vocab=with_token("oo\u0120")),
         "'oo</w>' and 'oo\u0120' would both stand for the end of a word",

@@ -41,9 +41,16 @@ def with_spaces(
     """
     if _SPACE not in entries:
         raise ValueError(f"model.vocab has no {shown(_SPACE)}, the token of a space, which nbbpe puts behind each word")
+    of_bytes = set(byte_characters().values())
     for text in [text for text in entries if len(text) == 1]:
-        if text not in added and text + suffix not in entries:
-            raise ValueError(f"model.vocab has {shown(text)}, and not {shown(text + suffix)} for the end of a word")
+        end = text + suffix
+        if end not in entries and (text not in added or text in of_bytes):
+            raise ValueError(f"model.vocab has {shown(text)}, and not {shown(end)} for the end of a word")
+        if end in added:
+            raise ValueError(
+                f"added token {shown(end)} is the token of {shown(text)} at the end of a word, too, and nbbpe cannot "
+                "honour both"
+            )
     texts = _respelled(list(entries), suffix)
     for number, text in enumerate(entries) if any(text.endswith(suffix) for text in added) else ():
         if text in added:
