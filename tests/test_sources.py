@@ -863,6 +863,11 @@ def test_a_pattern_stands_for_its_files_by_name(small, tmp_path, monkeypatch, as
         nbbpe.train("data/none", 256, field="story")
     Path("empty").mkdir()
     assert_refused("empty", IsADirectoryError, r"'empty' is a folder; give the text files in it, such as 'empty/\*.txt'")
+    Path("clone/data/en").mkdir(parents=True)
+    Path("clone/.git").mkdir()
+    for name, n in ("README.md", 10), (".git/a.pack", 1000), ("data/en/1.parquet", 100), ("data/en/.part.txt", 1000):
+        Path("clone", name).write_text("a" * n)
+    assert_refused("clone", IsADirectoryError, r"such as 'clone/\*\*/\*\.parquet'$")
     for source in "a\0.txt", Path("a\0.txt"):
         assert_refused(source, FileNotFoundError, r" is 'a\\x00\.txt', which is not a file")
 

@@ -9,12 +9,15 @@ import stat
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import islice
 
 from .excerpt import shown
 from .wrong_argument import WrongArgument
 
 Path = str | os.PathLike[str]
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://\S.*", re.DOTALL)
+
+_LOOKED_AT = 1000  # folders, and files of each, to say how those that are meant are named
 
 # How names begin that the system takes as they are, where the user meant another one; and what to do.
 _NOT_MEANT = {
@@ -99,7 +102,7 @@ def check_readable(path: Path) -> None:
     """Raise the OSError that reading a file would raise, before long work."""
     mode = _mode_of(path)
     if stat.S_ISDIR(mode):
-        files = os.path.join(os.fsdecode(path), "*" + _ending_in(path))
+        files = _pattern_in(path)
         raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the text files in it, such as {files!r}")
     if stat.S_ISREG(mode):
         open(path, "rb").close()
@@ -115,17 +118,21 @@ def _mode_of(path: Path) -> int:
         raise
 
 
-def _ending_in(folder: Path) -> str:
-    """How the names of the files in a folder end that hold most of its bytes; .txt where there are none with an ending.
+def _pattern_in(folder: Path) -> str:
+    """A pattern of the files in a folder, or below it, that hold most of its bytes; `*.txt` where none has an ending.
 
     Their number would not tell: files that describe the data may be more than those that hold it.
     """
-    endings: Counter[str] = Counter()
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_file():
-                endings[os.path.splitext(os.fsdecode(entry.name))[1]] += entry.stat().st_size
-    return next((ending for ending, _ in endings.most_common() if ending), ".txt")
+    n_bytes: Counter[str] = Counter()
+    top = os.fsdecode(folder)
+    for place, folders, names in islice(os.walk(top), _LOOKED_AT):
+        folders[:] = [name for name in folders if not name.startswith(".")]  # of which patterns match nothing
+        depth = "*" if place == top else os.path.join("**", "*")
+        for name in names[:_LOOKED_AT]:
+            if (ending := os.path.splitext(name)[1]) and not name.startswith("."):
+                with suppress(OSError):
+                    n_bytes[depth + ending] += os.stat(os.path.join(place, name)).st_size
+    return os.path.join(top, max(n_bytes, key=n_bytes.__getitem__, default="*.txt"))
 
 
 def check_mappable(path: Path) -> None:
