@@ -17,7 +17,7 @@ import processes
 import pytest
 import texts
 from effort import mostly_slow
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import nbbpe
@@ -121,6 +121,8 @@ def test_a_file_is_cut_into_an_even_number_of_like_parts(text, sizes, least):
 
 
 @given(st.lists(st.tuples(st.binary(min_size=1, max_size=300), st.integers(1, 2**62)), max_size=30))
+@example([(b"a", 256)])  # one more than fits in a byte
+@example([(b"a" * 256, 65_536)])
 def test_words_arrive_as_they_were_sent(items):
     text = b"".join(word for word, _ in items)
     words = WordCounts(
