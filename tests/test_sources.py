@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import glob
 import gzip
@@ -37,6 +38,7 @@ from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.patterns.pattern import NAMED
 from nbbpe.sources import Tally, arrow_files, find_inputs, optional_packages
 from nbbpe.sources.compressed import open_stream
+from nbbpe.sources.local import find_local
 from nbbpe.sources.path_patterns import find_matches
 from nbbpe.system.paths import is_url
 from nbbpe.text.chunks import CutRules
@@ -486,6 +488,21 @@ def test_a_packed_file_that_was_cut_off_or_is_broken_is_an_error_that_names_it(s
             with pytest.raises(OSError, match=rf"a{suffix}{compression}' is (broken|empty)"):
                 nbbpe.train([path, path], 300, on_error=on_error)
     assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="needs a file that can be opened and not read")
+@pytest.mark.parametrize("compression", ["", ".gz", ".zst", ".xz"])
+def test_an_error_of_the_system_while_a_file_is_read_names_it(tmp_path, compression):
+    if compression == ".zst":
+        needs("zstandard")
+    path = tmp_path / f"a.txt{compression}"
+    path.symlink_to("/proc/self/mem")  # of which nothing begins at 0
+    with (
+        open_stream(find_local(path), compression, Tally("raise")) as stream,
+        pytest.raises(OSError, match=os.strerror(errno.EIO)) as caught,
+    ):
+        stream.readinto(memoryview(bytearray(10)))
+    assert caught.value.filename == str(path)
 
 
 # Bad records
