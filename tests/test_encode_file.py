@@ -404,6 +404,15 @@ def test_bad_arguments_are_told_before_work(assert_refused, source):
     assert_refused(ValueError, "ends in", output_path="ids.txt", **told)
 
 
+def test_a_set_has_no_order_and_an_output_has_a_name(small, source, out):
+    for name in "input_path", "documents":
+        with pytest.raises(TypeError, match=rf"^{name} must be a list of .*, not set, which has no order"):
+            small.encode_file(output_path=out / "ids.bin", **{name: {str(source)}})
+    with pytest.raises(TypeError, match=r"^output_path is missing: a \.bin or \.npy file to write"):
+        small.encode_file(source)
+    assert left_in(out) == []
+
+
 def test_what_may_not_be_read_or_written_is_an_error(small, nobodys_folder):
     folder, as_nobody = nobodys_folder
     (folder / "text.txt").write_bytes(DATA)
