@@ -14,6 +14,7 @@ import weakref
 from pathlib import Path
 
 import naive
+import numpy as np
 import pytest
 import texts
 from real_patterns import WITHOUT_PIECES
@@ -209,6 +210,15 @@ def test_words_are_added_up_by_sorting_where_a_table_of_them_would_be_too_large(
         (words,) = gathered.finish().sorted_batches()
         assert (words.counts.tolist(), tables) == ([7, 2] if n_parts == 2 else [3, 2], wanted)
         tables.clear()
+
+
+def test_words_in_memory_are_passed_on_in_batches(sizes):
+    sizes(counted_batch=100)
+    words = {f"word{i:02}".encode(): i for i in range(49, 0, -1)}
+    gathered = gathering.Gathered(words_from_dict(words), [], gathering.Limit(), [])
+    batches = list(gathered.sorted_batches())
+    assert max(len(batch.counts) for batch in batches) == 4  # of 6 bytes, and 16 of its start and its count
+    assert np.concatenate([batch.counts for batch in batches]).tolist() == [*range(1, 50)]
 
 
 def test_the_sum_of_counts_may_be_as_large_as_a_count_and_no_larger(tmp_path):
