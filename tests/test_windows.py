@@ -199,3 +199,15 @@ def test_batches_hold_all_documents_in_order(sizes, documents, n):
     found = list(iter(lambda: reader.advance(0), None))
     assert [text for window in found for text, _ in list(window.documents())[:-1]] == documents
     assert all(window.end <= n + 40 * 4 + len(documents) for window in found)
+    assert all(window.end - len(window.breaks) >= n for window in found[:-1])
+    assert all(len(window.breaks) for window in found)
+
+
+def test_windows_of_rows_have_room_for_what_kernels_write_beyond():
+    rows = windows.RowWindows(new_special_tokens([]), windows.NO_ID)
+    for n in range(1, 500):
+        rows._make_room(n)
+        seen = rows._window(n, 0)
+        assert len(seen.data) >= n + 2 * PADDING
+        assert not seen.data[n : n + PADDING].any()
+        seen.data[:] = 255
