@@ -18,6 +18,7 @@ from real_patterns import WITHOUT_PIECES
 import nbbpe
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.patterns.pattern import NAMED, get_pattern
+from nbbpe.text import chunks
 from nbbpe.text.chunks import CutRules, PositionedBytes, cut_file, find_chunk_boundaries, find_cuts
 from nbbpe.text.utf8 import to_text
 
@@ -261,3 +262,10 @@ def test_a_cut_in_a_long_file_stands_near_the_even_place(tmp_path):
 def test_an_empty_file_is_read_to_its_end(tmp_path):
     (tmp_path / "f").write_bytes(b"")
     assert cut_file(tmp_path / "f", 100, CutRules(GPT2, [SPECIAL])) == [(tmp_path / "f", 0, None)]
+
+
+def test_a_file_that_becomes_shorter_before_it_is_cut_is_an_error(tmp_path, monkeypatch):
+    (tmp_path / "f").write_bytes(b"the cat " * 100)
+    monkeypatch.setattr(chunks, "file_size", lambda _: 8000)
+    with pytest.raises(OSError, match="f' became shorter while it was read"):
+        cut_file(tmp_path / "f", 1000, CutRules(GPT2, [SPECIAL]))
