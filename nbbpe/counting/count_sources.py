@@ -10,6 +10,7 @@ import numpy as np
 
 from ..sources.arrow import is_arrow, reader_of
 from ..sources.arrow_files import ipc_batches, open_ipc
+from ..sources.columns import COUNT, WORD
 from ..sources.finding import find_files, name_of
 from ..sources.inputs import File
 from ..sources.optional_packages import naming_arrow_errors, read_with_arrow
@@ -21,7 +22,7 @@ from ..system.stretches import starts_of
 from ..system.wrong_argument import WrongArgument
 from ..text.utf8 import check_collected, each_to_bytes, padded
 from .count_description import KEY
-from .count_tables import COUNT, ENDINGS, WORD, arrow, batch_of, check_columns, schema_of, words_of
+from .count_tables import ENDINGS, arrow, batch_of, check_columns, schema_of, words_of
 from .gathering import MOST_COUNT
 from .word_counts import WordCounts
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..sources.arrow_files import ARROW
 from ..sources.arrow_numpy import arrow_numbers, numpy_numbers
-from ..sources.columns import as_strings, check_kind, null_rows, offsets_of, shown_columns
+from ..sources.columns import COUNT, WORD, as_strings, check_kind, null_rows, offsets_of, shown_columns
 from ..sources.optional_packages import require
 from ..sources.parquet import PARQUET
 from ..system.arguments import argument
@@ -18,7 +18,6 @@ from ..system.paths import Path, checked_name
 from ..text.utf8 import padded
 from .word_counts import WordCounts, empty_words
 
-WORD, COUNT = "word", "count"
 ENDINGS = (*PARQUET, *ARROW)
 _MOST_BINARY = 2**31 - 1  # bytes of the words of a batch whose type is binary
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _DICTIONARY, _RUNS, _FIXED_SIZE = "dictionary<", "run_end_encoded<", "fixed_size_binary["  # how such types are spelled
 LISTS = ("list<", "large_list<", "fixed_size_list<", "list_view<", "large_list_view<")  # older pyarrow knows no views
-_OF_COUNTS = ["word", "count"]  # the columns of what count_words gives
+WORD, COUNT = "word", "count"  # the columns of a table of counts, as count_words gives one
 _NESTED_KINDS = ("struct<", *LISTS, "map<")
 
 
@@ -30,7 +30,7 @@ def check_column(name: str, schema: Any, column: str, may_be_null: bool = True) 
     if schema.names.count(column) != 1:
         columns = shown_columns(schema)
         number = "no" if column not in schema.names else "more than one"
-        if schema.names == _OF_COUNTS:
+        if schema.names == [WORD, COUNT]:
             way_out = f"To train on counts of words, give them with {argument('counts', ...)}"
         else:
             way_out = f"Name the text's with {argument('field', ...)}"
