@@ -91,7 +91,7 @@ class Decoder:
                 return token if errors is None else token.decode(errors=errors)
             if self._idle and len(ids) <= _AT_ONCE and (decoded := self._copy(ids, 0, -1, errors)) is not None:
                 return decoded
-        if type(ids) is not list:
+        else:
             check_in_order(ids)
         if hasattr(ids, "__array__"):  # arrays of NumPy and of other libraries (torch, pandas)
             return self._decode_array(as_array(ids), errors)

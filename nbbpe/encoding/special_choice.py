@@ -104,9 +104,9 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
     spelled = {to_bytes(token) for token in disallowed}
     refused = pack(spelled, [0] * len(spelled)) if spelled else None
     ends = {token[-1] for token in spelled}
-    ways = refused, bytes({*range(256)} - ends), "".join(chr(end) for end in sorted(ends) if end < 0x80)
+    search = refused, bytes({*range(256)} - ends), "".join(chr(end) for end in sorted(ends) if end < 0x80)
     if all_allowed:
-        return Chosen(special, everything if special else None, *ways)
+        return Chosen(special, everything if special else None, *search)
     unknown = [token for token in allowed if token not in special]
     if unknown:
         known = ", ".join(map(repr, special)) or "none"
@@ -116,7 +116,7 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
         )
     tokens = {token: token_id for token, token_id in special.items() if token in allowed}
     packed = everything if len(tokens) == len(special) else pack_special_tokens(tokens)
-    return Chosen(tokens, packed if tokens else None, *ways)
+    return Chosen(tokens, packed if tokens else None, *search)
 
 
 def pack_special_tokens(tokens: Mapping[str, int]) -> PackedTokens:
