@@ -70,6 +70,13 @@ def check_format(value: Any, name: str, format_name: str, *versions: int) -> Non
         raise ValueError(f"{name}: has version {shown(value.get('version'))}, and this nbbpe reads {known}")
 
 
+def check_known(part: dict[str, Any], known: set[str], where: str) -> None:
+    """Raise ValueError if an object has a key that is not known: what it says could not be honoured."""
+    unknown = sorted(set(part) - known)
+    if unknown:
+        raise ValueError(f"{where} has {shown(unknown[0])}, which nbbpe does not know, so it cannot honour it")
+
+
 def check_entries(entries: dict[str, Any], name: str, rules: Iterable[tuple[str, object, str]]) -> None:
     """Raise ValueError that names the file for the first entry that does not fit.
 
