@@ -72,11 +72,12 @@ def train(
         an array of such records (or JSON lines); .parquet and .arrow (also .ipc, .feather) are tables with a document in a
         column of each row (they need pyarrow); any other name is plain text, in which special tokens separate documents.
         Invalid UTF-8 in plain text is kept, each byte as a character of its own. JSON and plain text may be compressed,
-        with .gz, .bz2, .xz, .lzma, .zst or .zstd after the name (the last two need zstandard).
+        with .gz, .bz2, .xz, .lzma, .zst or .zstd after the name (before Python 3.14, the last two need backports.zstd).
 
         A path may be a pattern ("data/*.jsonl.gz", "data/**/*.txt"), or a URL ("https://...", "s3://bucket/*.parquet") that
-        fsspec can read. `pip install "nbbpe[data]"` adds pyarrow, zstandard and fsspec; s3:// also needs s3fs. All files
-        are read as streams; one worker reads a remote file, an Arrow stream, or a file that is compressed in one frame.
+        fsspec can read. `pip install "nbbpe[data]"` adds pyarrow, fsspec and backports.zstd; s3:// also needs s3fs. All
+        files are read as streams; one worker reads a remote file, an Arrow stream, or a file that is compressed in one
+        frame.
     vocab_size
         Number of all tokens: 256 bytes, merges, special tokens.
     special_tokens

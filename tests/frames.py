@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import bz2
+import importlib
 import zlib
 from itertools import pairwise
+
+from nbbpe.sources.optional_packages import ZSTD
 
 MAGIC = b"\x28\xb5\x2f\xfd"  # of a frame of Zstandard
 SKIPPABLE = b"\x52\x2a\x4d\x18\x05\x00\x00\x00hello"
 _WRAPPING = 26  # bytes of a member of bgzip besides its compressed text
 
 
-def zstd(text: bytes, **options) -> bytes:
-    """One frame."""
-    import zstandard
+def zstd(text: bytes, knows_size: bool = True, **options: int) -> bytes:
+    """One frame; its options are named as in CompressionParameter.
 
-    return zstandard.ZstdCompressor(**options).compress(text)
+    knows_size : whether its header may say how long the text is
+    """
+    module = importlib.import_module(ZSTD)
+    compressor = module.ZstdCompressor(options={module.CompressionParameter[name]: options[name] for name in options})
+    if knows_size:
+        compressor.set_pledged_input_size(len(text))
+    return compressor.compress(text) + compressor.flush()
 
 
 def bgzf(text: bytes, level: int = 6) -> bytes:
@@ -30,7 +38,7 @@ def frame(text: bytes, compression: str) -> bytes:
     """One frame, one member or one stream."""
     if compression == ".bz2":
         return bz2.compress(text)
-    return bgzf(text) if compression == ".gz" else zstd(text, write_checksum=True)
+    return bgzf(text) if compression == ".gz" else zstd(text, checksum_flag=1)
 
 
 def in_frames(text: bytes, cuts: list[int], compression: str) -> bytes:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import frames
 import numpy as np
 import pytest
 import texts
@@ -20,6 +21,7 @@ import nbbpe
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.patterns.pattern import NAMED
 from nbbpe.sources import Tally, find_inputs
+from nbbpe.sources.optional_packages import ZSTD
 from nbbpe.text.chunks import CutRules
 
 DOCUMENTS = [
@@ -53,10 +55,8 @@ def compress(data: bytes, compression: str) -> bytes:
     if compression in _OF_PYTHON:
         return _OF_PYTHON[compression](data)
     if compression == ".zst":
-        needs("zstandard")
-        import zstandard
-
-        return zstandard.compress(data)
+        needs(ZSTD)
+        return frames.zstd(data)
     return data
 
 

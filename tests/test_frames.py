@@ -28,6 +28,7 @@ from nbbpe.sources.compressed import open_stream
 from nbbpe.sources.frames import find_frames
 from nbbpe.sources.inputs import Extent
 from nbbpe.sources.local import find_local
+from nbbpe.sources.optional_packages import ZSTD
 from nbbpe.text.chunks import CutRules
 from nbbpe.text.windows import NO_ID
 
@@ -37,7 +38,7 @@ COMPRESSIONS = [".gz", ".zst", ".bz2"]
 @pytest.fixture(autouse=True)
 def _zstandard(request) -> None:
     if ".zst" in request.node.name or "compression" not in request.fixturenames:
-        needs("zstandard")
+        needs(ZSTD)
 
 
 def found(data: bytes, compression: str) -> list[int]:
@@ -66,14 +67,14 @@ def text_of(path: Path, part_bytes: int, special_tokens: list[bytes]) -> list[by
 
 @given(st.lists(st.tuples(st.binary(max_size=40), st.integers(0, 3)), max_size=9))
 def test_frames_of_zstandard_are_found(pieces):
-    needs("zstandard")
+    needs(ZSTD)
     data, wanted = b"", []
     for text, kind in pieces:
         if kind == 3:
             data += frames.SKIPPABLE
             continue
         # A frame has its size or not, and a checksum or not; runs of one byte become blocks of another kind.
-        packed = frames.zstd(text * 5000 if kind else text, write_checksum=bool(kind & 1), write_content_size=kind == 2)
+        packed = frames.zstd(text * 5000 if kind else text, checksum_flag=kind & 1, content_size_flag=int(kind == 2))
         wanted.append(len(data))
         data += packed
     assert found(data, ".zst") == wanted
@@ -84,7 +85,7 @@ def test_frames_of_every_level_and_kind_of_block_are_found(level):
     random = np.random.default_rng(1).integers(0, 256, 300_000, dtype=np.uint8).tobytes()
     data, wanted = b"", []
     for text in random, bytes(400_000), (texts.SAMPLE * 400).encode(), b"":
-        packed = frames.zstd(text, level=level)
+        packed = frames.zstd(text, compression_level=level)
         wanted.append(len(data))
         data += packed
     assert found(data, ".zst") == wanted
@@ -173,13 +174,8 @@ def test_a_member_with_another_header_says_nothing_of_its_length():
 
 
 def test_frames_that_need_much_memory_or_are_very_long_end_the_search(sizes):
-    import zstandard
-
-    large = zstandard.ZstdCompressionParameters(window_log=26)
     small = frames.zstd(b"small")
-    # Its size is unknown, so that the window is as large as was asked for.
-    stream = zstandard.ZstdCompressor(compression_params=large).compressobj()
-    wide = stream.compress(b"wide") + stream.flush()
+    wide = frames.zstd(b"wide", knows_size=False, window_log=26)  # else its window would be as small as its text
     assert found(small + wide + small, ".zst") == [0, len(small)]
     long = frames.zstd(os.urandom(1 << 20))
     sizes(most_frame=1 << 19)
@@ -460,12 +456,19 @@ def test_a_file_that_was_cut_off_or_damaged_is_an_error_that_names_it(small, tmp
     assert n_errors > 12
 
 
-def test_a_block_of_no_kind_is_an_error_that_names_its_place(small, tmp_path):
-    frame, invalid = frames.zstd(b"some words"), by_hand(0, kind=3)
+def test_a_block_of_no_kind_is_an_error(small, tmp_path):
     path = tmp_path / "a.txt.zst"
-    path.write_bytes(frame + invalid)
-    place = len(frame) + len(frames.MAGIC) + 2
-    with pytest.raises(OSError, match=rf"a\.txt\.zst' is broken or truncated.*: an invalid block begins at byte {place}$"):
+    path.write_bytes(frames.zstd(b"some words") + by_hand(0, kind=3))
+    with pytest.raises(OSError, match=r"a\.txt\.zst' is broken or truncated.*: .* Data corruption detected"):
+        encoded(small, path, tmp_path)
+
+
+@pytest.mark.parametrize("after", [b"\0", bytes(100), frames.SKIPPABLE[:3], frames.SKIPPABLE[:-1]])
+def test_zeros_and_part_of_a_frame_after_a_frame_of_zstandard_are_an_error(small, tmp_path, after):
+    """As for the program zstd; after members of gzip, zeros are allowed."""
+    path = tmp_path / "a.txt.zst"
+    path.write_bytes(frames.zstd(b"some words") + after)
+    with pytest.raises(OSError, match=r"a\.txt\.zst' is broken or truncated"):
         encoded(small, path, tmp_path)
 
 

@@ -18,6 +18,7 @@ from records import compress, json_lines, needs, upload
 import nbbpe
 from nbbpe.sources import Tally
 from nbbpe.sources.line_chunks import LineChunks
+from nbbpe.sources.optional_packages import ZSTD
 from nbbpe.system.workers import Stopped
 
 DOCUMENTS = [f"the cat number {i} sat on the mat" * (i % 5) for i in range(400)]
@@ -209,7 +210,7 @@ def encoded(small, sizes, tmp_path):
 @pytest.mark.parametrize("workers", [2, 3])
 def test_ids_of_a_file_are_those_of_its_documents(small, encoded, tmp_path, compression, n_frames, chunk_bytes, workers):
     if compression == ".zst":
-        needs("zstandard")
+        needs(ZSTD)
     documents = DOCUMENTS[:100] if chunk_bytes == 1 else DOCUMENTS  # each line is a chunk then
     data = b"\xef\xbb\xbf" + json_lines(documents).removesuffix(b"\n")
     cuts = [len(data) * i // n_frames for i in range(n_frames + 1)]
@@ -244,7 +245,7 @@ def test_a_byte_order_mark_is_one_at_the_beginning_of_the_file_only(encoded, tmp
 @pytest.mark.parametrize("chunk_bytes", [100, 1 << 20])
 def test_a_truncated_file_is_an_error_and_no_thread_stays(encoded, tmp_path, compression, chunk_bytes):
     if compression == ".zst":
-        needs("zstandard")
+        needs(ZSTD)
     path = tmp_path / f"a.jsonl{compression}"
     whole = compress(json_lines(DOCUMENTS), compression)
     before = threading.active_count()

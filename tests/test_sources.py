@@ -23,6 +23,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import frames
 import numpy as np
 import pytest
 import texts
@@ -39,6 +40,7 @@ from nbbpe.patterns.pattern import NAMED
 from nbbpe.sources import Tally, arrow_files, find_inputs, optional_packages
 from nbbpe.sources.compressed import open_stream
 from nbbpe.sources.local import find_local
+from nbbpe.sources.optional_packages import ZSTD
 from nbbpe.sources.path_patterns import find_matches
 from nbbpe.system.paths import is_url
 from nbbpe.text.chunks import CutRules
@@ -460,18 +462,15 @@ def test_several_members_and_frames_are_one_stream(tmp_path):
         streams = [compress(half, compression) for half in (*halves, b"")]
         (tmp_path / f"a.jsonl{compression}").write_bytes(b"".join(streams))
         assert documents_of(tmp_path / f"a.jsonl{compression}") == wanted
-    needs("zstandard")
-    import zstandard
-
-    skippable = b"\x52\x2a\x4d\x18\x05\x00\x00\x00hello"
-    packed = [zstandard.compress(half) for half in halves]
+    needs(ZSTD)
+    pieces = [halves[0], b"", halves[1]]
     (tmp_path / "a.jsonl.zst").write_bytes(
-        skippable + packed[0] + zstandard.compress(b"") + skippable + packed[1] + skippable
+        frames.SKIPPABLE + frames.SKIPPABLE.join(map(frames.zstd, pieces)) + frames.SKIPPABLE
     )
     assert documents_of(tmp_path / "a.jsonl.zst") == wanted
-    parameters = zstandard.ZstdCompressionParameters(window_log=30, enable_ldm=True)
-    stream = zstandard.ZstdCompressor(compression_params=parameters).compressobj()  # its frame says no size, but the window
-    (tmp_path / "a.jsonl.zstd").write_bytes(stream.compress(halves[0]) + stream.flush())
+    # Its frame says no size, but the window.
+    wide = frames.zstd(halves[0], knows_size=False, window_log=30, enable_long_distance_matching=1)
+    (tmp_path / "a.jsonl.zstd").write_bytes(wide)
     assert documents_of(tmp_path / "a.jsonl.zstd") == wanted[:30]
 
 
@@ -494,7 +493,7 @@ def test_a_packed_file_that_was_cut_off_or_is_broken_is_an_error_that_names_it(s
 @pytest.mark.parametrize("compression", ["", ".gz", ".zst", ".xz"])
 def test_an_error_of_the_system_while_a_file_is_read_names_it(tmp_path, compression):
     if compression == ".zst":
-        needs("zstandard")
+        needs(ZSTD)
     path = tmp_path / f"a.txt{compression}"
     path.symlink_to("/proc/self/mem")  # of which nothing begins at 0
     with (
@@ -654,14 +653,15 @@ def assert_refused(small, tmp_path, monkeypatch) -> Callable[..., None]:
 
 @pytest.mark.parametrize(
     ("name", "module"),
-    [("a.parquet", "pyarrow"), ("a.arrow", "pyarrow"), ("a.txt.zst", "zstandard"), ("a.jsonl.zst", "zstandard")],
+    [("a.parquet", "pyarrow"), ("a.arrow", "pyarrow"), ("a.txt.zst", ZSTD), ("a.jsonl.zst", ZSTD)],
 )
 def test_a_missing_package_is_told_with_the_extra_that_has_it(assert_refused, tmp_path, monkeypatch, name, module):
     (tmp_path / "ok.txt").write_text("text")
     (tmp_path / name).write_bytes(b"something")
     for missing in module, f"{module}.parquet", "fsspec", "fsspec.core":
         monkeypatch.setitem(sys.modules, missing, None)
-    message = rf'reading .*{name}\' needs {module} .*pip install "nbbpe\[data\]"'
+    way_out = "this Python was built without it" if module == "compression.zstd" else r'pip install "nbbpe\[data\]"'
+    message = rf"reading .*{name}' needs {module} .*{way_out}"
     assert_refused([tmp_path / "ok.txt", tmp_path / name], ImportError, message)
     message = r"^reading 's3://bucket/a.txt' needs fsspec .*pip install \"nbbpe\[data\]\""
     assert_refused("s3://bucket/a.txt", ImportError, message)
@@ -687,7 +687,7 @@ def test_a_dictionary_of_xz_that_is_too_large_is_told(assert_refused, tmp_path, 
     assert_refused(tmp_path / "a.txt.lzma", OSError, r"a\.txt\.lzma' is broken .*: Memory usage limit exceeded")
 
 
-@pytest.mark.parametrize("compression", [".bz2", ".xz"])
+@pytest.mark.parametrize("compression", [".gz", ".zst", ".bz2", ".xz"])
 def test_no_more_of_a_compressed_file_is_read_than_was_decompressed(tmp_path, compression):
     text = np.random.default_rng(0).bytes(3 << 20)
     path = tmp_path / f"a.txt{compression}"

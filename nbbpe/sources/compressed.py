@@ -7,16 +7,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO
 
-from .frames import BLOCK_HEADER, MAGIC, around_blocks, block, is_skippable
 from .inputs import WHOLE, Extent, File, Stream
-from .optional_packages import require
+from .optional_packages import ZSTD, require
 from .read_ahead import read_ahead
 from .tally import Tally
 
 _READ_AHEAD = 1 << 20  # bytes of a compressed file from which on a thread decompresses it in advance
 _ROOM = 1 << 18  # bytes that are decompressed at a time
-_ZSTD_MAX_WINDOW = 1 << 31  # large dumps are made with --long=31, which readers must allow
-_MOST_XZ_MEMORY = _ZSTD_MAX_WINDOW  # 65 MB for `xz -9`; the format allows more than 4 GB
+_MOST_XZ_MEMORY = 1 << 31  # 65 MB for `xz -9`; the format allows more than 4 GB
 _BLOCK = 1 << 18
 _GZIP_FORMAT = 31  # wbits of zlib, for the largest window in gzip's format
 
@@ -56,16 +54,6 @@ class _FileStream:
         with self._file.naming_errors():
             data = self._raw.read(size)
         self._count(len(data))
-        return data
-
-    def exactly(self, n_bytes: int) -> bytes:
-        """So many bytes. Raises EOFError where there are fewer."""
-        data = self.read(n_bytes)
-        while len(data) < n_bytes:
-            more = self.read(n_bytes - len(data))
-            if not more:
-                raise EOFError("its last frame has no end")
-            data += more
         return data
 
     def readinto(self, buffer: memoryview, /) -> int:
@@ -139,6 +127,8 @@ class _Members(_Decompressed):
     (Python's GzipFile and the like take smaller steps, and some of them take what follows a stream for the end.)
     """
 
+    _padding = b"\0"  # what may follow a stream
+
     def _new(self) -> Any:
         """An object of Python that decompresses one stream."""
         raise NotImplementedError
@@ -150,7 +140,7 @@ class _Members(_Decompressed):
         is_first = True
         while data or _has_input(member) or (data := self._compressed.read(_BLOCK)):
             if member is None:
-                data = data if is_first else data.lstrip(b"\0")  # streams may have zeros behind them
+                data = data if is_first else data.lstrip(self._padding)
                 if not data:
                     continue
                 member = self._new()
@@ -171,7 +161,7 @@ class _Members(_Decompressed):
 
 
 def _has_input(member: Any) -> bool:
-    """Whether an object of bz2 or lzma has bytes that it was given before: zlib gives them back."""
+    """Whether an object of bz2, lzma or zstd has bytes that it was given before: zlib gives them back."""
     return member is not None and not getattr(member, "needs_input", True)
 
 
@@ -214,61 +204,21 @@ class _Xz(_Members):
         return self._lzma.LZMADecompressor(memlimit=_MOST_XZ_MEMORY)
 
 
-class _Zstd(_Decompressed):
-    """One or several frames of Zstandard."""
+class _Zstd(_Members):
+    """One or several frames of Zstandard, and skippable frames, which have no text."""
 
-    module = "zstandard"
+    module = ZSTD
+    _padding = b""
 
     def __init__(self, compressed: _FileStream, extent: Extent) -> None:
         super().__init__(compressed, extent)
-        self._zstandard = require(self.module, compressed.name)
-        self._errors = EOFError, self._zstandard.ZstdError
+        self._zstd = require(self.module, compressed.name)
+        self._errors = EOFError, self._zstd.ZstdError
 
-    def _decompress(self) -> Iterator[tuple[int, int]]:
-        decompressor = self._zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW)
-        while first := self._compressed.read(1):
-            start = self._compressed.position - 1
-            head = first + self._compressed.exactly(len(MAGIC))
-            if is_skippable(head):
-                left = int.from_bytes(head[4:] + self._compressed.exactly(3), "little")
-                while left:
-                    left -= len(self._compressed.exactly(min(left, _BLOCK)))
-                continue
-            if not head.startswith(MAGIC):
-                raise EOFError(f"no frame begins at byte {start:,}")
-            with decompressor.stream_reader(_ZstdFrame(self._compressed, head), closefd=False) as frame:
-                while n := frame.readinto(self._buffer):
-                    yield start, n
-
-
-class _ZstdFrame:
-    """One frame of Zstandard as a file, of which zstandard reads one block after another.
-
-    The headers of its blocks tell whether it is whole: zstandard takes the end of a file that was cut off for the end of
-    the text.
-    """
-
-    def __init__(self, compressed: _FileStream, head: bytes) -> None:
-        """`head` is what has been read of it: its magic number, and a byte more."""
-        n_before, self._n_after = around_blocks(head[4])
-        self._compressed = compressed
-        self._first = head + compressed.exactly(n_before - len(head) + BLOCK_HEADER)
-        self._header = self._first[-BLOCK_HEADER:]  # of the next block
-        self._is_last = False
-
-    def read(self, _: int, /) -> bytes:
-        """The next block, which becomes 128 kB of text at the most, with the header of the one after it; b"" at the end.
-
-        Raises EOFError where the file ends before the frame does.
-        """
-        if self._is_last:
-            return b""
-        self._is_last, size = block(self._header)
-        if size is None:
-            raise EOFError(f"an invalid block begins at byte {self._compressed.position - BLOCK_HEADER:,}")
-        data = self._first + self._compressed.exactly(size + (self._n_after if self._is_last else BLOCK_HEADER))
-        self._first, self._header = b"", data[-BLOCK_HEADER:]
-        return data
+    def _new(self) -> Any:
+        window_log_max = self._zstd.DecompressionParameter.window_log_max
+        _, largest = window_log_max.bounds()  # large dumps are made with --long=31, which readers must allow
+        return self._zstd.ZstdDecompressor(options={window_log_max: largest})
 
 
 _DECOMPRESSORS: dict[str, type[_Decompressed]] = {

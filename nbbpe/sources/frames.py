@@ -18,8 +18,8 @@ MOST_WINDOW = 32 << 20  # bytes that decompressing a frame may hold: several fra
 # Compressed bytes of a frame whose blocks are followed: each takes a small read, for nothing if it is alone.
 MOST_FRAME = 256 << 20
 
-MAGIC = b"\x28\xb5\x2f\xfd"  # of a frame of Zstandard
-BLOCK_HEADER = 3  # bytes
+_MAGIC = b"\x28\xb5\x2f\xfd"  # of a frame of Zstandard
+_BLOCK_HEADER = 3  # bytes
 _SKIPPABLE = b"\x2a\x4d\x18"  # after a byte from 0x50 to 0x5f
 _LONGEST_HEADER = 18
 _RLE, _RESERVED = 1, 3  # kinds of blocks; the others are as long as they say
@@ -48,10 +48,10 @@ def find_frames(file: BinaryIO, compression: str) -> Iterator[int]:
 def _zstd_frames(file: BinaryIO) -> Iterator[int]:
     start = 0
     while len(data := read_at(file, start, _LONGEST_HEADER)) > 8:
-        if is_skippable(data):
+        if _is_skippable(data):
             start += 8 + int.from_bytes(data[4:8], "little")
             continue
-        if not data.startswith(MAGIC):
+        if not data.startswith(_MAGIC):
             return
         yield start
         if _zstd_window(data) > MOST_WINDOW or (end := _zstd_end(file, start, data[4])) is None:
@@ -59,12 +59,12 @@ def _zstd_frames(file: BinaryIO) -> Iterator[int]:
         start = end
 
 
-def is_skippable(data: bytes) -> bool:
+def _is_skippable(data: bytes) -> bool:
     """Whether what begins so is a frame without text; its length is in the four bytes after these."""
     return data[1:4] == _SKIPPABLE and data[0] >> 4 == 5
 
 
-def around_blocks(descriptor: int) -> tuple[int, int]:
+def _around_blocks(descriptor: int) -> tuple[int, int]:
     """How many bytes a frame has before and after its blocks, by the byte after its magic number.
 
     See RFC 8878, section 3.1.1.1.1.
@@ -72,10 +72,10 @@ def around_blocks(descriptor: int) -> tuple[int, int]:
     single_segment = descriptor >> 5 & 1
     n_dictionary = (0, 1, 2, 4)[descriptor & 3]
     n_size = (single_segment, 2, 4, 8)[descriptor >> 6]
-    return len(MAGIC) + 1 + (1 - single_segment) + n_dictionary + n_size, descriptor & 4  # bit 2, and 4 bytes: a checksum
+    return len(_MAGIC) + 1 + (1 - single_segment) + n_dictionary + n_size, descriptor & 4  # bit 2, and 4 bytes: a checksum
 
 
-def block(header: bytes) -> tuple[bool, int | None]:
+def _block(header: bytes) -> tuple[bool, int | None]:
     """Whether a block is the last one of its frame, and its length after the header; None for an invalid one."""
     value = int.from_bytes(header, "little")
     kind, size = value >> 1 & 3, value >> 3
@@ -87,20 +87,20 @@ def _zstd_window(data: bytes) -> int:
     if not data[4] & 0x20:
         base = 1 << (10 + (data[5] >> 3))
         return base + base // 8 * (data[5] & 7)
-    n_header, _ = around_blocks(data[4])  # its last field is the size of the text, all of which is the window
+    n_header, _ = _around_blocks(data[4])  # its last field is the size of the text, all of which is the window
     n_size = (1, 2, 4, 8)[data[4] >> 6]
     return int.from_bytes(data[n_header - n_size : n_header], "little") + (256 if n_size == 2 else 0)
 
 
 def _zstd_end(file: BinaryIO, start: int, descriptor: int) -> int | None:
     """Where a frame ends, by the headers of its blocks; None where they do not lead there."""
-    n_header, n_after = around_blocks(descriptor)
+    n_header, n_after = _around_blocks(descriptor)
     position = start + n_header
-    while len(data := read_at(file, position, BLOCK_HEADER)) == BLOCK_HEADER and position - start < MOST_FRAME:
-        is_last, size = block(data)
+    while len(data := read_at(file, position, _BLOCK_HEADER)) == _BLOCK_HEADER and position - start < MOST_FRAME:
+        is_last, size = _block(data)
         if size is None:
             return None
-        position += BLOCK_HEADER + size
+        position += _BLOCK_HEADER + size
         if is_last:
             return position + n_after
     return None

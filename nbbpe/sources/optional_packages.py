@@ -12,7 +12,9 @@ from .inputs import File
 
 # The oldest pyarrow that gives and takes all kinds of Arrow data, as the string views of polars; as in pyproject.toml.
 OLDEST_PYARROW = 18
-_OF_PYTHON = ("bz2", "lzma")  # left out where the headers of a library were missing
+# Python's own from 3.14 on, and before that a package of the same interface.
+ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+_OF_PYTHON = ("bz2", "lzma", "compression.zstd")  # left out where the headers of a library were missing
 
 
 def require(module: str, name: str, what: str | None = None) -> Any:
@@ -22,7 +24,7 @@ def require(module: str, name: str, what: str | None = None) -> Any:
 
     name : of what is read with it; what : what else needs it, if nothing is read
     """
-    package = module.split(".")[0]
+    package = module if module == ZSTD else module.split(".")[0]
     try:
         found = importlib.import_module(module)
         if package == "pyarrow" and int((version := sys.modules[package].__version__).split(".")[0]) < OLDEST_PYARROW:

@@ -10,14 +10,16 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import frames
 import pytest
 import texts
-from records import filled_pipe
+from records import filled_pipe, needs
 
 import nbbpe
 from nbbpe.counting import parallel_counting
 from nbbpe.idfiles import writer
 from nbbpe.sources.local import LocalFile
+from nbbpe.sources.optional_packages import ZSTD
 
 OLD = ["the cat sat on the mat " * 40, "ababab aaa"] * 5
 NEW = ["THE DOG RAN IN THE PAR " * 40, "cdcdcd ccc"] * 5
@@ -49,8 +51,8 @@ def content(name: str, documents: list[str]) -> bytes:
     if name.endswith(".gz"):
         return stored_gzip(data)
     if name.endswith(".zst"):
-        zstandard = pytest.importorskip("zstandard", reason='needs zstandard: pip install "nbbpe[data]"')
-        return zstandard.ZstdCompressor(level=1).compress(data)
+        needs(ZSTD)
+        return frames.zstd(data, compression_level=1)
     return data
 
 

@@ -77,9 +77,7 @@ def _write_text(name: str) -> Callable[[Path], None]:
             # With a wrong byte, a block of bzip2 may become fifty times as long as the longest text that it is made for.
             data = bz2.compress(data, 1) if name.endswith(".bz2") else lzma.compress(data, of_xz, preset=0)
         if name.endswith(".zst"):
-            import zstandard
-
-            data = zstandard.ZstdCompressor().compress(data)
+            data = frames.zstd(data)
             if name.startswith("frames"):
                 data = frames.in_frames(text.encode(), list(range(0, len(text), 100)), ".zst")
         (folder / name).write_bytes(data)
