@@ -418,6 +418,22 @@ def test_few_pieces_at_a_time_are_python_objects(sizes, monkeypatch):
     assert corpus_fingerprint(table.take()) == corpus_fingerprint(words_from_dict(words))
 
 
+def test_a_full_table_is_freed_before_regex_splits_its_pieces(monkeypatch):
+    """The words need a table, too, and both are as large as the memory allows."""
+    table = WordTable()
+    table.add(words_from_dict({b"the cat": 2, b"cat!": 3}))
+    slots = weakref.ref(table.table.slots)
+    split_by_regex = word_table._split_by_regex
+
+    def split(*arguments):
+        assert slots() is None
+        return split_by_regex(*arguments)
+
+    monkeypatch.setattr(word_table, "_split_by_regex", split)
+    (words,) = table.take_split(get_pattern("gpt2"), by_regex=True)
+    assert corpus_fingerprint(words) == corpus_fingerprint(words_from_dict({b"the": 2, b" cat": 2, b"cat": 3, b"!": 3}))
+
+
 def test_what_fails_leaves_no_run(tiny, written, sizes):
     sizes(batch=1000, window=1000)
 

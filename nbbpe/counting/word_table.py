@@ -125,9 +125,11 @@ class WordTable:
         """
         split = WordTable()
         if by_regex or not pattern.is_compiled:
-            for part in _split_partly(self.take(), pattern, by_regex):
-                split.add(part)
-            return [split.take()]
+            parts = _split_partly(self.take(), pattern, by_regex)
+            self.table, self._room = split.table, split._room  # the memory of the large ones is free now
+            for part in parts:
+                self.add(part)
+            return [self.take()]
         for part in self._take_compound(pattern, 0, len(self.table.slots)):
             split.add(part)
         return [self.take(), split.take()]
