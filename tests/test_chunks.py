@@ -17,9 +17,9 @@ from real_patterns import WITHOUT_PIECES
 
 import nbbpe
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
-from nbbpe.patterns.pattern import NAMED, get_pattern
+from nbbpe.patterns.pattern import NAMED, Pattern, get_pattern
 from nbbpe.text import chunks
-from nbbpe.text.chunks import CutRules, PositionedBytes, cut_file, find_chunk_boundaries, find_cuts
+from nbbpe.text.chunks import CutRules, PositionedBytes, cut_file, find_chunk_boundaries, find_cut, find_cuts
 from nbbpe.text.utf8 import to_text
 
 SPECIAL = texts.SPECIAL.encode()
@@ -56,6 +56,22 @@ def test_a_special_token_that_lies_across_two_blocks_is_found():
         assert find_chunk_boundaries(whole, 2, SPECIAL) == [0, len(data) + (1 << 16) - shift, 2 * len(data)]
 
 
+def test_a_file_is_read_once_however_many_chunks_it_has():
+    class File(io.BytesIO):
+        n_read = 0
+
+        def read(self, n=-1):
+            data = super().read(n)
+            self.n_read += len(data)
+            return data
+
+    for data in b"x" * 300_000, (b"x" * 100 + SPECIAL) * 3000:
+        file = File(data)
+        find_chunk_boundaries(file, 1000, SPECIAL)
+        n_blocks = len(data) / (1 << 16) + 1
+        assert 0 < file.n_read <= len(data) + n_blocks * len(SPECIAL)
+
+
 def test_a_special_token_longer_than_a_block_is_found():
     token = b"<" + b"long" * 30_000 + b">"
     data = b"x" * 50_000 + token + b"y" * 10
@@ -67,6 +83,7 @@ def test_boundaries_of_small_and_empty_files():
     assert find_chunk_boundaries(io.BytesIO(b"a"), 5, SPECIAL) == [0, 1]
     assert find_chunk_boundaries(io.BytesIO(b"no such token" * 100), 7, SPECIAL) == [0, 1300]
     assert find_chunk_boundaries(io.BytesIO(SPECIAL * 2), 100, SPECIAL) == [0, 13, 26]
+    assert find_chunk_boundaries(io.BytesIO(b"a" * 13 + SPECIAL), 2, SPECIAL) == [0, 13, 26]
     assert find_chunk_boundaries(io.BytesIO(b"abc"), 1, b"b") == [0, 3]
 
 
@@ -164,32 +181,56 @@ PARTS = [
 INVALID = [b"\xff", b"\xe4\xb8", b"\x80", b"\xf0\x9f"]
 
 
+def tokens_and_text(source: random.Random) -> tuple[list[bytes], bytes]:
+    some = source.sample(PARTS, source.randrange(1, 8))
+    spelled = ("".join(source.choices(some, k=source.randrange(1, 4))) for _ in range(source.choice([0, 0, 1, 3])))
+    tokens = [*map(str.encode, dict.fromkeys(spelled))]
+    chosen = [*map(str.encode, some), *tokens, *source.sample(INVALID, source.choice([0, 0, 1]))]
+    return tokens, b"".join(source.choices(chosen, k=source.randrange(1, 60)))
+
+
+def split_between(data: bytes, tokens: list[bytes], pattern: Pattern) -> list[str | bytes]:
+    """The pretokens of a text, with the special tokens between them."""
+    words: list[str | bytes] = []
+    for document, special in naive.documents(data, tokens):
+        words += [*pattern.split(to_text(document)), *([] if special is None else [special])]
+    return words
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek3"])
 def test_no_pretoken_and_no_special_token_is_cut_wherever_a_search_ends(sizes, name):
     source, pattern, n_cuts = random.Random(name), get_pattern(name), 0
-
-    def split(data: bytes, tokens: list[bytes]) -> list[str | bytes]:
-        words: list[str | bytes] = []
-        for document, special in naive.documents(data, tokens):
-            words += [*pattern.split(to_text(document)), *([] if special is None else [special])]
-        return words
-
     for _ in range(examples(250, 3000)):
-        some = source.sample(PARTS, source.randrange(1, 8))
-        spelled = ("".join(source.choices(some, k=source.randrange(1, 4))) for _ in range(source.choice([0, 0, 1, 3])))
-        tokens = [*map(str.encode, dict.fromkeys(spelled))]
-        chosen = [*map(str.encode, some), *tokens, *source.sample(INVALID, source.choice([0, 0, 1]))]
-        data = b"".join(source.choices(chosen, k=source.randrange(1, 60)))
+        tokens, data = tokens_and_text(source)
         n_parts = source.randrange(1, 40)  # perhaps more than there are bytes
         look = source.choice([1, 5, 20, 1 << 16])
         sizes(near=source.choice([1, 3, 8, 1 << 10]))
         cuts = [*find_cuts(PositionedBytes(data), len(data), n_parts, pattern.tables, new_special_tokens(tokens), look)]
         parts = [data[start:end] for start, end in itertools.pairwise([0, *cuts, len(data)])]
         assert all(parts)
-        assert [word for part in parts for word in split(part, tokens)] == split(data, tokens), (parts, tokens)
+        found = [word for part in parts for word in split_between(part, tokens, pattern)]
+        assert found == split_between(data, tokens, pattern), (parts, tokens)
         n_cuts += len(cuts)
     assert n_cuts > 500
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek3"])
+def test_no_pretoken_and_no_special_token_is_cut_whatever_stands_around_a_text(sizes, name):
+    source, pattern, n_cuts = random.Random(name), get_pattern(name), 0
+    for _ in range(examples(250, 3000)):
+        tokens, data = tokens_and_text(source)
+        sizes(near=source.choice([1, 3, 8, 1 << 10]))
+        start = source.randrange(len(data) // 4 + 1)  # perhaps within a special token or a character
+        end = len(data) - source.randrange(len(data) // 4 + 1)
+        cut = find_cut(data[start:end], CutRules(pattern, tokens))
+        if cut is not None:
+            parts = [data[: start + cut], data[start + cut :]]
+            found = [word for part in parts for word in split_between(part, tokens, pattern)]
+            assert found == split_between(data, tokens, pattern), (parts, start, end, tokens)
+            n_cuts += 1
+    assert n_cuts > 100
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama3"])
@@ -218,6 +259,10 @@ def test_a_file_with_special_tokens_is_cut_at_them(tmp_path):
     parts = cut(tmp_path / "f", data, 1000)
     assert len(parts) >= 8
     assert all(part.startswith(SPECIAL) for part in parts[1:])
+
+
+def test_a_file_of_special_tokens_side_by_side_is_cut_between_them(tmp_path):
+    assert cut(tmp_path / "f", SPECIAL * 100, len(SPECIAL) * 10) == [SPECIAL * 10] * 10
 
 
 def test_a_file_without_special_tokens_is_cut_at_certain_boundaries(tmp_path):
@@ -257,6 +302,21 @@ def test_a_pattern_without_certain_boundaries_is_cut_at_special_tokens_only(tmp_
 def test_a_cut_in_a_long_file_stands_near_the_even_place(tmp_path):
     data = b"x" * 100_000 + b" y" + b"z" * 100_000
     assert cut(tmp_path / "f", data, 60_000) == [b"x" * 100_000, b" y" + b"z" * 100_000]
+
+
+def test_text_that_cannot_be_cut_is_read_in_few_blocks_of_a_limited_size(monkeypatch):
+    lengths: list[int] = []
+
+    class Counted(PositionedBytes):
+        def read(self, begin: int, end: int) -> bytes:
+            lengths.append(end - begin)
+            return super().read(begin, end)
+
+    monkeypatch.setattr(chunks, "WINDOW", 1000)
+    text = Counted(b"a" * 100_000)
+    assert list(find_cuts(text, 100_000, 2, GPT2.tables, new_special_tokens([]), look=1)) == []
+    assert max(lengths) == 1000
+    assert len(lengths) < 3 * (50_000 // 1000 + 10)  # with what is before and after each; they become longer first
 
 
 def test_an_empty_file_is_read_to_its_end(tmp_path):
