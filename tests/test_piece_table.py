@@ -390,6 +390,13 @@ def test_words_are_added_wherever_a_table_becomes_full(sizes, lengths):
         assert found == expected
 
 
+def test_a_table_has_room_for_the_next_word_and_not_for_all_of_them_once_more():
+    words = words_from_dict({b"%0100d" % number: 1 for number in range(30_000)})
+    table = WordTable()
+    table.add(words)
+    assert len(table.table.pool) < 2 * words.starts[-1]  # twice as much, when it was full
+
+
 def test_empty_words_are_left_out():
     table = WordTable()
     table.add(WordCounts(padded(b"ab"), np.array([0, 0, 1, 1, 2, 2]), np.array([5, 1, 5, 2, 5])))
