@@ -261,7 +261,13 @@ def test_pieces_are_split_some_at_a_time(sizes, split_bytes):
     pattern = get_pattern(r"(?:\d+,?)++|\p{L}+(?<=[a-z])|.")
     texts = {"ab": 3, "12": 1, "cat": 2, "dog.": 7, "1234": 5, "x" * 12: 1, "a" * 300: 4, "12.": 2, "b" * 8: 1, "?": 1}
     found: Counter[str] = Counter()
-    for words in _split_partly(words_from_texts(texts), pattern, by_regex=False):
+    pieces = words_from_texts(texts)
+    parts = list(_split_partly(pieces, pattern, by_regex=False))
+    sizes_of_parts = [int(part.starts[-1] - part.starts[0]) for part in parts if part.text is pieces.text]
+    assert sum(sizes_of_parts) == pieces.starts[-1]
+    assert all(size <= split_bytes or size in map(len, texts) for size in sizes_of_parts)  # one piece at least
+    assert len(sizes_of_parts) == {1: 10, 5: 9, 9: 6, 1 << 20: 1}[split_bytes]
+    for words in parts:
         for (start, end), n in zip(pairwise(words.starts), words.counts.tolist(), strict=True):
             found[words.text[start:end].tobytes().decode()] += n
     assert +found == sum((Counter(pattern.split(text) * n) for text, n in texts.items()), Counter())
@@ -285,6 +291,9 @@ def test_regex_sees_only_what_is_undecided(monkeypatch, tmp_path, pattern):
     (tmp_path / "a.txt").write_text(text)
     assert found.encode_file(tmp_path / "a.txt", tmp_path / "a.bin") == len(ids)
     assert bool(seen) == (pattern is NUMBERS)
+    nbbpe.train(iter([text]), 300, pattern=pattern, split_with="regex")
+    assert any("cat" in each for each in seen)
+    seen.clear()
     found._splitting_with("regex").encode(text)
     assert any("It" in each for each in seen)
 
