@@ -404,6 +404,13 @@ def test_a_file_is_cut_beside_what_is_in_the_normal_form(ours, form, text, tmp_p
     assert len(parts_of(path, ours, 100)) > 4
 
 
+def test_a_file_is_cut_at_a_special_token_whatever_is_before_it(ours, tmp_path):
+    """What every normal form changes, here."""
+    path = tmp_path / "a.txt"
+    path.write_text(("\u0958" + texts.SPECIAL) * 100, encoding="utf-8")
+    assert len(parts_of(path, ours, 100)) > 10
+
+
 def test_the_class_of_a_character_does_not_depend_on_what_composes_with_it():
     """A file is cut between two ASCII characters by their classes, before anybody knows what the second becomes."""
     classes = character_classes()
