@@ -448,6 +448,16 @@ def test_what_fails_leaves_no_run(tiny, written, sizes):
     assert os.listdir(tiny) == []
 
 
+def test_text_of_which_every_table_fits_needs_no_folder(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    for n_bytes, most_text in (64 * 10**6, 10**6), (64 * 10**6, 0), (None, 10**12), (None, None):
+        with gathering.limited(n_bytes, is_asked_for=True, most_text=most_text) as limit:
+            assert limit == (n_bytes, None)
+    for most_text in 10**6 + 1, None:
+        with pytest.raises(FileNotFoundError, match="missing"), gathering.limited(64 * 10**6, True, most_text):
+            pass
+
+
 def test_a_folder_that_cannot_be_made_is_an_error_only_where_a_limit_was_asked_for(sizes, monkeypatch, tmp_path):
     sizes(table_of_text=10**12)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
