@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import re
@@ -83,6 +84,16 @@ def test_the_sample_is_from_all_over_the_text(tmp_path):
     distinct = "".join(f" {i:06}" for i in range(3000)).translate(str.maketrans("0123456789", "abcdefghij"))
     (tmp_path / "a.txt").write_text("the cat" * 3000 + distinct)
     assert 1500 < guessed(tmp_path / "a.txt").n_words < 6000
+
+
+@pytest.mark.usefixtures("every_run_is_long")
+@pytest.mark.parametrize("n_files", [2, 3, 7, 9])
+def test_the_sample_is_from_several_of_a_few_files_that_cannot_be_cut(tmp_path, n_files):
+    paths = [tmp_path / f"{i}.txt.gz" for i in range(n_files)]
+    letters = str.maketrans("0123456789", "abcdefghij")
+    for i, path in enumerate(paths):
+        path.write_bytes(gzip.compress("".join(f" {i}{j:04}" for j in range(1000)).translate(letters).encode()))
+    assert 0.75 * n_files * 1000 < guessed(paths).n_words < 1.3 * n_files * 1000
 
 
 @pytest.mark.usefixtures("every_run_is_long")
