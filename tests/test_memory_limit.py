@@ -418,10 +418,14 @@ def test_few_pieces_at_a_time_are_python_objects(sizes, monkeypatch):
     assert corpus_fingerprint(table.take()) == corpus_fingerprint(words_from_dict(words))
 
 
+PIECES = {b"the cat": 2, b"cat!": 3}
+WORDS = corpus_fingerprint(words_from_dict({b"the": 2, b" cat": 2, b"cat": 3, b"!": 3}))
+
+
 def test_a_full_table_is_freed_before_regex_splits_its_pieces(monkeypatch):
     """The words need a table, too, and both are as large as the memory allows."""
     table = WordTable()
-    table.add(words_from_dict({b"the cat": 2, b"cat!": 3}))
+    table.add(words_from_dict(PIECES))
     slots = weakref.ref(table.table.slots)
     split_by_regex = word_table._split_by_regex
 
@@ -431,7 +435,17 @@ def test_a_full_table_is_freed_before_regex_splits_its_pieces(monkeypatch):
 
     monkeypatch.setattr(word_table, "_split_by_regex", split)
     (words,) = table.take_split(get_pattern("gpt2"), by_regex=True)
-    assert corpus_fingerprint(words) == corpus_fingerprint(words_from_dict({b"the": 2, b" cat": 2, b"cat": 3, b"!": 3}))
+    assert corpus_fingerprint(words) == WORDS
+
+
+def test_pieces_of_a_compiled_pattern_are_split_without_regex(monkeypatch):
+    monkeypatch.setattr(word_table, "_split_by_regex", None)
+    table = WordTable()
+    table.add(words_from_dict(PIECES))
+    table.split_pieces(get_pattern("gpt2"))
+    assert corpus_fingerprint(table.take()) == WORDS
+    table.add(words_from_dict(PIECES))
+    assert corpus_fingerprint(add_up(table.take_split(get_pattern("gpt2"), by_regex=False))) == WORDS
 
 
 def test_what_fails_leaves_no_run(tiny, written, sizes):
