@@ -90,6 +90,7 @@ def test_a_run_is_read_as_it_was_written(tmp_path, sizes):
     assert (run.n_words, run.longest, run.total, run.n_text) == (100, 500, sum(n for _, n in items), n_text)
     blocks = list(read_run(run))
     assert len(blocks) > 10
+    assert all(len(block.text) == block.starts[-1] + PADDING for block in blocks)
     assert [each for block in blocks for each in items_of(block)] == items
     for factor in 2, 3:
         multiplied = [each for block in read_run(run._replace(factor=factor)) for each in items_of(block)]
