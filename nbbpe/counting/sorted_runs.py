@@ -183,8 +183,8 @@ class _Blocks:
     def __init__(self, stream: Iterable[WordCounts]) -> None:
         self._stream = iter(stream)
         self._words: WordCounts
-        self._first = 0
-        self.last = b""  # word of the block
+        self._first: int
+        self.last: bytes  # word of the block
 
     def advance(self) -> bool:
         """Go on to the next block; False where there is none."""
