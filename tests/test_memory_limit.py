@@ -351,6 +351,22 @@ def test_a_mixture_in_runs_is_that_in_memory(arguments, normalizer, room, tiny, 
         assert told[0][name] == told[1][name]
 
 
+def test_sources_that_fit_one_by_one_and_not_together_are_written_to_runs(written, sizes, tmp_path):
+    sources = {name: tmp_path / name for name in ("empty", "a", "b", "c", "d")}
+    for number, path in enumerate(sources.values()):
+        path.write_text(" ".join(f"word{number}x{i} the" for i in range(200 * (number > 0))))
+    counted = nbbpe.count_words(sources["a"])
+    n_bytes = sum(map(len, counted["word"].to_pylist())) + 16 * counted.num_rows
+    mixture = nbbpe.Mixture(sources, weights={"b": 3, "c": 0.5})
+    in_memory = nbbpe.train(mixture, 400)
+    assert not written
+    sizes(own=0, table_of_text=10**9, sort_room=10**8 // n_bytes)
+    in_runs = nbbpe.train(mixture, 400, memory_limit="100MB")
+    assert written[:4] == [counted.num_rows] * 4
+    assert in_runs.merges == in_memory.merges
+    assert in_runs.provenance["training"] == in_memory.provenance["training"]
+
+
 def test_text_that_a_tokenizer_prepares_is_counted_within_a_limit(tiny, written, sizes):
     sizes(sort_room=10**12, first_slots=64)
     start = nbbpe.Tokenizer(BYTES, [], normalizer="NFC")
