@@ -11,11 +11,13 @@ import texts
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbbpe.counting import parallel_counting
 from nbbpe.counting.counters import PieceCounter, RegexCounter, WordRules
-from nbbpe.counting.parallel_counting import count_files
+from nbbpe.counting.parallel_counting import count_files, run_counters
 from nbbpe.counting.word_counts import WordCounts
 from nbbpe.patterns.pattern import get_pattern
-from nbbpe.sources import Documents, find_inputs
+from nbbpe.sources import Documents, Skipped, find_inputs
+from nbbpe.system.workers import ENDED
 from nbbpe.text.chunks import CutRules
 from nbbpe.text.utf8 import to_bytes
 
@@ -233,6 +235,44 @@ def test_a_word_larger_than_the_memory_is_counted_all_the_same(tmp_path):
 
 def test_nothing_has_no_words():
     assert from_documents([], "gpt2") == from_documents([""], "gpt2") == from_documents(["", b""], None) == Counter()
+
+
+@pytest.mark.parametrize(
+    ("n_text", "workers", "part_bytes", "n_workers"),
+    [
+        (10**9, 1, 16 << 20, 1),
+        ((64 << 20) - 1, 4, 16 << 20, 1),  # too little for worker processes
+        (64 << 20, 2, 4 << 20, 2),
+        (64 << 20, 4, 2 << 20, 4),  # eight parts for each worker, so that they end at about the same time
+        (64 << 20, 1000, 1 << 20, 1000),
+        (10**12, 4, 4 << 20, 4),
+    ],
+)
+def test_how_large_the_parts_are_and_for_how_many_processes(monkeypatch, n_text, workers, part_bytes, n_workers):
+    class Half(Documents):
+        def n_text(self):
+            return n_text // 2 + n_text % 2 * (self is halves[0])
+
+        def cut(self, part_bytes, rules):
+            return [part_bytes]
+
+    halves = [Half([]), Half([])]
+    done = []
+    monkeypatch.setattr(parallel_counting, "run_jobs", lambda make, *rest, own: done.append(rest) or [])
+    monkeypatch.setattr(parallel_counting, "warm_up", lambda rules: done.append("kernels are compiled, or loaded"))
+    run_counters(object, halves, WordRules(get_pattern("gpt2")), workers, lambda n: None)
+    assert done[-1] == ([part_bytes] * 2, n_workers)
+    assert len(done) == (1 if n_workers == 1 else 2)  # before processes are forked
+
+
+def test_skipped_records_are_in_the_order_of_the_parts(monkeypatch):
+    """Whichever worker ends first; of parts without any, nothing is kept."""
+    second, first, none = Skipped(2, []), Skipped(1, []), Skipped(0, [])
+    results = [(5, 10), (5, second), (5, ENDED), (3, none), (3, ENDED), (1, 20), (1, first), (1, ENDED), (None, none)]
+    monkeypatch.setattr(parallel_counting, "run_jobs", lambda *arguments, own: results)
+    told: list[int] = []
+    _, skipped = run_counters(object, [], WordRules(get_pattern("gpt2")), 1, told.append)
+    assert (skipped, told) == ([first, second], [10, 20])
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -221,6 +221,13 @@ def test_words_in_memory_are_passed_on_in_batches(sizes):
     assert np.concatenate([batch.counts for batch in batches]).tolist() == [*range(1, 50)]
 
 
+def test_the_figures_of_words_are_the_same_in_runs(tmp_path):
+    runs = [RunFolder(str(tmp_path)).write([words_from_dict(each)]) for each in ({b"a": 2, b"longest": 3}, {b"long": 4})]
+    words = words_from_dict({b"a": 2, b"longest": 3, b"long": 4})
+    for each in gathering.Gathered(words, [], gathering.Limit(), []), gathering.Gathered(None, runs, gathering.Limit(), []):
+        assert (each.longest(), each.total(), each.n_text(), each.is_empty()) == (7, 9, 2 + 21 + 16, False)
+
+
 def test_the_sum_of_counts_may_be_as_large_as_a_count_and_no_larger(tmp_path):
     most = gathering.MOST_COUNT
     run = RunFolder(str(tmp_path)).write([words_from_dict({b"a": most // 7})])
