@@ -161,7 +161,7 @@ def encode_file(
             separators = []  # special tokens in a record are a part of it
         else:
             separators = list(tokenizer.special_tokens) if allowed is None else allowed
-        if separator_first and n_ids:
+        if separator_first:
             checksum_of_all = moved_to_front(checksum_of_all, checksum(np.array([separator_id], dtype=tokenizer.dtype)))
         n_ends = count_ends(ends_path(whole))
         about = describe_ids(tokenizer, n_ids, checksum_of_all, sources, separators, separator_first, n_ends)
