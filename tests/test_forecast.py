@@ -97,12 +97,39 @@ def test_the_sample_is_from_several_of_a_few_files_that_cannot_be_cut(tmp_path, 
 
 
 @pytest.mark.usefixtures("every_run_is_long")
-def test_remote_files_are_read_for_no_forecast():
+def test_so_many_bytes_are_read_at_each_place(tmp_path, sizes, monkeypatch):
+    sizes(window=1000, forecast_place=4000)
+    (tmp_path / "a.txt").write_text("the cat sat on the mat, " * 30_000)
+    n_read: list[int] = []
+
+    def making(rules):
+        counter = make_counter(rules)
+        run = counter.run
+
+        def watched(part):
+            n_read.append(0)
+            for n in run(part):
+                n_read[-1] += n
+                yield n
+
+        counter.run = watched
+        return counter
+
+    monkeypatch.setattr(forecast, "make_counter", making)
+    assert guessed(tmp_path / "a.txt") is not None
+    assert len(n_read) == 8
+    assert all(4000 <= n < 6000 for n in n_read)
+
+
+@pytest.mark.usefixtures("every_run_is_long")
+def test_remote_files_are_read_for_no_forecast(tmp_path):
     fsspec = pytest.importorskip("fsspec")
     names = [f"memory://forecast{i}.txt" for i in range(3)]
     for name in names:
         fsspec.filesystem("memory").pipe(name, b"the cat sat on the mat, " * 1000)
     assert guessed(names) is None
+    (tmp_path / "a.txt").write_text("the cat sat on the mat, " * 1000)
+    assert guessed([tmp_path / "a.txt", *names]) is None
 
 
 @pytest.mark.usefixtures("every_run_is_long")
@@ -226,4 +253,5 @@ def test_the_memory_that_was_taken_is_that_of_this_process():
 
 
 def test_times_are_said_as_a_person_would():
-    assert [forecast.duration(n) for n in (0.4, 119, 121, 7100, 8000)] == ["0 s", "119 s", "2 min", "118 min", "2 h 13 min"]
+    assert [forecast.duration(n) for n in (0.4, 119, 121, 7140, 7199)] == ["0 s", "119 s", "2 min", "119 min", "2 h 0 min"]
+    assert forecast.duration(8000) == "2 h 13 min"
