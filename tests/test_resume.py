@@ -15,6 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
+import numpy as np
 import pytest
 import texts
 from effort import mostly_slow
@@ -22,7 +23,9 @@ from effort import mostly_slow
 import nbbpe
 from nbbpe import cli
 from nbbpe.idfiles import division, joined_parts, kept_parts, manifest, writer
-from nbbpe.sources import sampled_digest
+from nbbpe.idfiles.checksum import Checksum
+from nbbpe.idfiles.document_ends import END_DTYPE, map_ends
+from nbbpe.sources import Skipped, sampled_digest
 from nbbpe.system.worker_processes import WorkerError
 from nbbpe.system.wrong_argument import WrongArgument
 
@@ -497,6 +500,32 @@ def test_killed_at_any_step_of_joining_at_most_that_part_is_redone(small, source
         encode(small, sources["jsonl"], out)
         assert len(encoded_parts) - done == all_parts - done, step  # for the part was noted before it was joined
         assert contents(out) == contents(tmp_path / "one"), step
+
+
+def finished_part(n_ids: int, n_ends: int) -> manifest.Finished:
+    return manifest.Finished(0, n_ids, Checksum(), n_ends, Checksum(), Skipped(0, []))
+
+
+def test_parts_are_joined_in_order_and_their_files_removed(tmp_path):
+    finished: dict[int, manifest.Finished] = {}
+    joined = joined_parts.JoinedParts(str(tmp_path), 1, True, 0, finished)
+    for number, ids, ends in (2, b"fgh", [1, 3]), (0, b"abc", [2]), (1, b"de", []):
+        (tmp_path / str(number + 1)).write_bytes(ids)
+        if ends:
+            (tmp_path / f"{number + 1}.ends").write_bytes(np.array(ends, dtype=END_DTYPE).tobytes())
+        finished[number] = finished_part(len(ids), len(ends))
+        joined.join()
+    assert sorted(os.listdir(tmp_path)) == ["0", "0.ends"]
+    assert (tmp_path / "0").read_bytes() == b"abcdefgh"
+    assert map_ends(tmp_path / "0").tolist() == [2, 6, 8]
+
+
+def test_a_file_of_ends_that_is_missing_is_an_error(tmp_path):
+    """And documents are not joined with the next ones in silence."""
+    (tmp_path / "1").write_bytes(b"abc")
+    joined = joined_parts.JoinedParts(str(tmp_path), 1, True, 0, {0: finished_part(3, 1)})
+    with pytest.raises(FileNotFoundError, match=r"1\.ends"):
+        joined.join()
 
 
 def test_torn_and_strange_lines_of_the_manifest_cost_their_part(small, sources, tmp_path, waiting, encoded_parts):

@@ -43,7 +43,7 @@ class JoinedParts:
             if (ends := self.ends.pop(self._n_parts, None)) is not None:
                 append_ends(ends_path(whole), ends, self.n_ids)
             elif part != whole:
-                has_ends = self._finished[self._n_parts].n_ends > 0 and os.path.exists(ends_path(part))
+                has_ends = self._finished[self._n_parts].n_ends > 0
                 if has_ends:
                     append_ends(ends_path(whole), ends_path(part), self.n_ids)
                 if self._copies:
