@@ -155,7 +155,18 @@ def test_separators_in_front_are_those_after_with_the_last_one_moved(
                 assert (after.separator_first, before.separator_first) == (False, True)
                 documents = [document[:-1].tolist() for document in after.documents()]
                 assert [document[1:].tolist() for document in before.documents()] == documents
-    assert left_in(out) == sorted(path.name + more for path in (ids, front) for more in ("", ".json"))
+        assert left_in(out) == sorted(path.name + more for path in (ids, front) for more in ("", ".json"))  # and no ends
+
+
+def test_each_of_two_files_is_a_document_and_one_is_all_of_them(small, tmp_path, out):
+    paths = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    for path, text in zip(paths, ["the cat", " sat on"], strict=True):
+        path.write_text(text)
+    small.encode_file(paths, out / "ids.bin")
+    found = nbbpe.TokenFile(out / "ids.bin", small)
+    assert [small.decode(ids) for ids in found.documents()] == ["the cat", " sat on"]
+    small.encode_file(paths[:1], out / "ids.bin")
+    assert left_in(out) == ["ids.bin", "ids.bin.json"]
 
 
 def test_a_separator_in_front_is_one_that_was_given(small, source, out):
