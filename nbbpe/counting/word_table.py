@@ -35,7 +35,11 @@ class WordTable:
     """A growing table of byte strings with counts."""
 
     def __init__(self, capacity: int = 0) -> None:
-        self.table = piece_table.new_table(capacity or _FIRST_SLOTS, 1 << 16)
+        self._begin(capacity or _FIRST_SLOTS)
+
+    def _begin(self, capacity: int) -> None:
+        """Begin with an empty table; the memory of the one before is free."""
+        self.table = piece_table.new_table(capacity, 1 << 16)
         self._room = growing_table.SlotRoom(self.table.slots)
 
     def n_bytes(self) -> int:
@@ -123,13 +127,13 @@ class WordTable:
 
         As `split_pieces` and `take`, but this table does not grow, which may be as large as it can be.
         """
-        split = WordTable()
         if by_regex or not pattern.is_compiled:
-            parts = _split_partly(self.take(), pattern, by_regex)
-            self.table, self._room = split.table, split._room  # the memory of the large ones is free now
-            for part in parts:
+            pieces = self.take()
+            self._begin(_FIRST_SLOTS)
+            for part in _split_partly(pieces, pattern, by_regex):
                 self.add(part)
             return [self.take()]
+        split = WordTable()
         for part in self._take_compound(pattern, 0, len(self.table.slots)):
             split.add(part)
         return [self.take(), split.take()]
