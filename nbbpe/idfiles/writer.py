@@ -108,13 +108,7 @@ def encode_file(
     >>> tok.encode_file(documents=["the cat", "the"], output_path="two.npy", separator="<|endoftext|>")
     5
     """
-    if output_path is None:
-        raise TypeError("output_path is missing: a .bin or .npy file to write")
-    output_path = checked_name(output_path)
-    suffix = os.path.splitext(output_path)[1]
-    if suffix not in (".bin", ".npy"):
-        raise ValueError(f"output_path must be a name that ends in .bin (raw ids) or .npy, not {output_path!r}")
-    output_path = absolute(output_path)  # documents may come from code that changes the working folder
+    output_path, suffix = _checked_output(output_path)
     resume, separator_first = check_bool("resume", resume), check_bool("separator_first", separator_first)
     n_workers = check_workers(workers)
     if check_executor(executor) is not None:
@@ -155,18 +149,13 @@ def encode_file(
         n_ids, checksum_of_all = _encode_parts(encoder, inputs, n_workers, progress, kept, executor)
         whole = kept.hand_over(folder) if kept else os.path.join(folder, "0")
         sources = [(path, each.size(), each.mtime_ns()) for each in inputs if (path := each.path()) is not None]
-        if separator is not None:
-            separators = [separator]
-        elif all(each.has_records for each in inputs):
-            separators = []  # special tokens in a record are a part of it
-        else:
-            separators = list(tokenizer.special_tokens) if allowed is None else allowed
+        separators = _separators(tokenizer, inputs, separator, allowed)
         if separator_first:
             checksum_of_all = moved_to_front(checksum_of_all, checksum(np.array([separator_id], dtype=tokenizer.dtype)))
         n_ends = count_ends(ends_path(whole))
         about = describe_ids(tokenizer, n_ids, checksum_of_all, sources, separators, separator_first, n_ends)
         with name_in_errors(output_path):
-            if room:
+            if separator_first:
                 _move_to_front(whole, header, n_ids, room)
             if header:
                 with open(whole, "r+b") as file:
@@ -177,6 +166,28 @@ def encode_file(
         else:
             remove_parts(output_path)
     return n_ids
+
+
+def _checked_output(output_path: Path | None) -> tuple[str, str]:
+    """The absolute path of the output, as documents may come from code that changes the working folder; and its suffix."""
+    if output_path is None:
+        raise TypeError("output_path is missing: a .bin or .npy file to write")
+    name = checked_name(output_path)
+    suffix = os.path.splitext(name)[1]
+    if suffix not in (".bin", ".npy"):
+        raise ValueError(f"output_path must be a name that ends in .bin (raw ids) or .npy, not {name!r}")
+    return absolute(name), suffix
+
+
+def _separators(
+    tokenizer: EncodesFiles, inputs: Sequence[Input], separator: str | None, allowed: list[str] | None
+) -> list[str]:
+    """The special tokens between documents."""
+    if separator is not None:
+        return [separator]
+    if all(each.has_records for each in inputs):
+        return []  # special tokens in a record are a part of it
+    return list(tokenizer.special_tokens) if allowed is None else allowed
 
 
 def _job(tokenizer: EncodesFiles, options: dict[str, Any], inputs: Sequence[Input]) -> EncodingJob:
