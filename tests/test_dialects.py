@@ -89,6 +89,42 @@ def test_oniguruma_s_end_of_a_line_and_ranges_up_to_a_tilde_are_read_as_it_reads
         assert [piece for piece, _ in theirs.pre_tokenize_str(text)] == pieces(ours, text)
 
 
+NUMBERED = [
+    r"\x{61}+",
+    r"[\x{61}-\x{0007A}\x{2d}]",
+    r"\x{1F600}{2}",
+    r"[^\x{1F600}\x{e9}]+",
+    r"\x{a}|\x{00000061}",
+    r"x\\x|a",
+]
+
+
+@pytest.mark.parametrize("pattern", NUMBERED)
+def test_characters_by_their_numbers_in_braces_are_read_as_other_engines_read_them(pattern):
+    tokenizers = pytest.importorskip("tokenizers")
+    tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")
+    theirs = tokenizers.pre_tokenizers.Split(tokenizers.Regex(pattern), behavior="isolated")
+    # To fancy-regex, u and U mean the same as x. Here all that is between matches is dropped, so let there be none.
+    letter = random.Random(pattern).choice("xuU")
+    everything = pattern.replace("x{", letter + "{") + r"|[\s\S]"
+    for seed in range(20):
+        text = "".join(random.Random(seed).choices("aabz-\n\U0001f600\U0001f600éx\\{61}", k=40))
+        ours = pieces(translated(pattern, "Oniguruma", "regex"), text)
+        assert [piece for piece, _ in theirs.pre_tokenize_str(text)] == ours
+        ranks = dict(BYTE_RANKS)
+        for piece in pieces(of_fancy_regex(everything), text):
+            ranks.setdefault(piece.encode(), len(ranks))
+        encoding = tiktoken.Encoding("test", pat_str=everything, mergeable_ranks=ranks, special_tokens={})
+        assert nbbpe.load(encoding).encode(text) == encoding.encode(text)
+
+
+@pytest.mark.parametrize("pattern", [r"\x{d800}", r"\x{110000}", r"\x{}", r"\x{61 62}", r"\x{000000061}"])
+def test_numbers_in_braces_that_are_no_character_are_refused(pattern):
+    for source in "Oniguruma", "fancy-regex":
+        with pytest.raises(ValueError, match="is not known to mean the same"):
+            translated(pattern, source, "regex")
+
+
 def test_a_possessive_count_is_spelled_as_each_engine_takes_it():
     assert translated(r"\p{N}{1,3}+|a", "regex", "Oniguruma") == r"(?>\p{N}{1,3})|a"
     assert translated(r"\p{N}{1,3}+|a", "Oniguruma", "regex") == r"(?:\p{N}{1,3})+|a"

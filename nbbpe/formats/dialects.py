@@ -46,6 +46,11 @@ _MEMBER = regex.compile(
     r"| (?P<dash> - ) | (?P<sign> (?P<own>[&|~^])(?!\g<own>) )",
     regex.VERBOSE | regex.DOTALL,
 )
+# A character by its number in braces, which `regex` does not know; any other escape, as a backslash may be one of two.
+_NUMBER = {
+    "Oniguruma": regex.compile(r"\\(?:x\{(?P<number>[0-9A-Fa-f]{1,8})\}|.)", regex.DOTALL),
+    "fancy-regex": regex.compile(r"\\(?:[xuU]\{(?P<number>[0-9A-Fa-f]{1,8})\}|.)", regex.DOTALL),
+}
 # What to write in a pattern instead of what is refused where it is saved.
 _INSTEAD = (
     (r"\$|\\z", r"; \Z is the end of the text"),
@@ -261,7 +266,27 @@ def translated(pattern: str, source: Dialect, target: Dialect) -> str:
     """
     if target != "regex" and regex.search("[\ud800-\udfff]", pattern):
         raise ValueError(f"the regex {shown(pattern)} holds a lone surrogate, which has no UTF-8")
+    if source in _NUMBER:
+        pattern = with_characters(pattern, source)
     return _Translation(pattern, source, target).translate()
+
+
+def with_characters(pattern: str, source: Dialect) -> str:
+    r"""The regex with \x{61} spelled as every dialect has it: \u0061, or above U+FFFF the character itself.
+
+    A number that is no character stays, to be refused.
+
+    >>> with_characters(r"[\x{61}-\x{7a}]\\x{61}", "Oniguruma")
+    '[\\u0061-\\u007A]\\\\x{61}'
+    """
+
+    def spelled(match: regex.Match[str]) -> str:
+        number = -1 if match["number"] is None else int(match["number"], 16)
+        if not 0 <= number <= 0x10FFFF or 0xD800 <= number <= 0xDFFF:
+            return match[0]
+        return f"\\u{number:04X}" if number <= 0xFFFF else chr(number)
+
+    return _NUMBER[source].sub(spelled, pattern)
 
 
 def escaped(text: str) -> str:

@@ -12,7 +12,7 @@ import regex
 
 from ..patterns.pattern_parser import POSIX_CLASS
 from ..system.excerpt import shown
-from .dialects import translated
+from .dialects import translated, with_characters
 
 # What `regex` and fancy-regex both know and read differently: \h is a space or a hexadecimal digit, \Z is the end or the
 # place before a last newline, and so on; && and a bracket in a set are letters to `regex`. For $ after all whitespace see
@@ -42,7 +42,7 @@ def of_fancy_regex(pattern: str) -> str:
     >>> of_fancy_regex(r"\\w+\\z|[[:alpha:]]")
     '\\\\w+\\\\Z|[A-Za-z]'
     """
-    return _with_exact_letters(_spelled_anew(pattern))
+    return _with_exact_letters(_spelled_anew(with_characters(pattern, "fancy-regex")))
 
 
 def _spelled_anew(pattern: str) -> str:
