@@ -504,6 +504,29 @@ REFUSED = {
         changed("post_processor", {"type": "ByteLevel", "cls": ["a", 97], "sep": ["b", 98], **OFFSETS}),
         "is 'ByteLevel', and for its keys .* tokenizers takes it for RobertaProcessing",
     ),
+    "ByteLevel with templates": (
+        changed("post_processor", {"type": "ByteLevel", "single": [], "pair": [], "special_tokens": {}}),
+        "is 'ByteLevel', and for its keys .* tokenizers takes it for TemplateProcessing",
+    ),
+    "a sequence with ends": (
+        changed(
+            "post_processor",
+            {"type": "Sequence", "processors": [{"type": "ByteLevel"}], "cls": ["a", 97], "sep": ["b", 98]},
+        ),
+        "is 'Sequence', and for its keys .* tokenizers takes it for BertProcessing",
+    ),
+    "a sequence of a sequence with templates": (
+        changed(
+            "post_processor",
+            {
+                "type": "Sequence",
+                "processors": [
+                    {"type": "Sequence", "processors": [], "single": [], "pair": [], "special_tokens": {}},
+                ],
+            },
+        ),
+        "is 'Sequence', and for its keys .* tokenizers takes it for TemplateProcessing",
+    ),
     "Roberta without ids": (changed("post_processor", {"type": "RobertaProcessing"}), "cls must be a token and its id"),
     "Split by a number": (
         changed("pre_tokenizer", sequence(SPLIT | {"pattern": {"String": 1}}, LEVEL)),

@@ -44,7 +44,9 @@ PLAIN = Templates(["A"], ["A", "B"])
 
 def read_templates(part: Mapping[str, Any] | None) -> Templates:
     """The templates of a post_processor. Raises ValueError that names a part that is unknown or invalid."""
-    found = [each for each in map(_read, steps_of(part, "post_processor")) if each is not None]
+    steps = steps_of(part, "post_processor")
+    _check_keys(part)
+    found = [each for each in map(_read, steps) if each is not None]
     if len(found) > 1:
         raise ValueError("post_processor is a Sequence of several that add tokens, and nbbpe can honour one")
     return found[0] if found else PLAIN
@@ -172,18 +174,31 @@ def respelled(part: Mapping[str, Any] | None, names: Mapping[str, str]) -> Mappi
     return changed
 
 
-def _read(part: Mapping[str, Any]) -> Templates | None:
-    kind = part["type"]
-    # tokenizers goes by the keys of a step, whatever type stands there.
-    taken = kind
+def _check_keys(part: Mapping[str, Any] | None) -> None:
+    """Raise ValueError for a post_processor, or a part of a Sequence, that has the keys of another type.
+
+    tokenizers goes by the keys, whatever type stands there: it takes the first type whose keys are there.
+    """
+    if part is None:
+        return
+    kind = taken = part["type"]
+    has_options = isinstance(part.get("trim_offsets"), bool) and isinstance(part.get("add_prefix_space"), bool)
     if {"cls", "sep"} <= part.keys():
-        is_roberta = isinstance(part.get("trim_offsets"), bool) and isinstance(part.get("add_prefix_space"), bool)
-        taken = "RobertaProcessing" if is_roberta else "BertProcessing"
+        taken = "RobertaProcessing" if has_options else "BertProcessing"
+    elif {"single", "pair", "special_tokens"} <= part.keys() and not (kind == "ByteLevel" and has_options):
+        taken = "TemplateProcessing"
     if taken != kind:
         raise ValueError(
             f"post_processor is {shown(kind)}, and for its keys ({first_few(sorted(part.keys() - {'type'}))}) tokenizers "
-            f"takes it for {taken}: a RobertaProcessing has trim_offsets and add_prefix_space, true or false"
+            f"takes it for {taken}: a RobertaProcessing and a ByteLevel have trim_offsets and add_prefix_space, true or "
+            "false"
         )
+    for each in part["processors"] if kind == "Sequence" else ():
+        _check_keys(each)
+
+
+def _read(part: Mapping[str, Any]) -> Templates | None:
+    kind = part["type"]
     if kind == "ByteLevel":  # it changes only offsets
         return None
     if kind in ("RobertaProcessing", "BertProcessing"):
