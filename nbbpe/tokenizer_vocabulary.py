@@ -170,7 +170,7 @@ class TokenizerVocabulary:
         Tokens are dropped one after another: each time, of the tokens that no other token is made of, the one that the
         source uses least (of several, the one with the highest id). Its two parts take its place, and its uses are added to
         theirs. Bytes and special tokens stay, and every token that stays can still be made. Where words have ends of their
-        own, as in CLIP's vocabulary, the byte `a</w>` stays as `a` does.
+        own, as in CLIP's vocabulary, the byte `a</w>` stays as `a` does. Warns of a source without text.
 
         Returns (tokenizer, old_to_new) as `truncate` does, for the rows of an embedding. Raises TypeError or ValueError for
         an `n` that is not an integer, is above this size, or is below what stays, and ValueError if it drops a token that

@@ -139,6 +139,7 @@ def test_a_token_that_is_put_around_a_text_is_never_dropped(tmp_path, gone):
 # The least used tokens
 
 
+@pytest.mark.filterwarnings("ignore:the source has no text")
 @given(texts.texts(), texts.texts(), st.integers(260, 285), st.integers(0, 25))
 def test_what_is_dropped_is_what_the_twin_drops(text, other, size, fewer):
     tok = trained(text, size)
@@ -152,6 +153,7 @@ def test_what_is_dropped_is_what_the_twin_drops(text, other, size, fewer):
     check_map(tok, found, old_to_new)
 
 
+@pytest.mark.filterwarnings("ignore:the source has no text")
 @given(texts.texts(), texts.texts(), st.integers(260, 285), st.integers(0, 25))
 def test_every_token_that_stays_can_be_made(text, other, size, fewer):
     tok = trained(text, size)
@@ -175,6 +177,16 @@ def test_prune_of_nothing_is_the_identity_whatever_was_trained(text, other, size
         assert found == tok
         assert found.provenance == tok.provenance
         assert old_to_new.tolist() == list(range(tok.vocab_size))
+
+
+@pytest.mark.parametrize("documents", [[], [""], ["<|endoftext|>"]])
+def test_a_source_that_uses_no_token_is_a_warning(small, documents):
+    """Else nothing says that the tokens which a text needs may be those that are dropped."""
+    options = {"documents": documents, "allowed_special": "all"}
+    with pytest.warns(UserWarning, match="the source has no text.* uses no token: those with the highest ids are dropped"):
+        found, _ = small.prune(n=small.vocab_size - 1, **options)
+    assert found == small.truncate(small.vocab_size - 1)[0]
+    assert small.prune(n=small.vocab_size, **options)[0] == small  # where none is dropped
 
 
 def test_what_a_text_uses_stays(gpt2):

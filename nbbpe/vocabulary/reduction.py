@@ -14,6 +14,7 @@ from ..model.post_processor import renumbered
 from ..system.choices import check_bool
 from ..system.excerpt import shown
 from ..system.integers import check_integer
+from ..system.user_warnings import warn_user
 from .frequencies import check_gaps
 
 Pair = tuple[int, int]
@@ -54,6 +55,11 @@ def prune(model: Model, counts: NDArray[np.int64], n: int, renumber: bool = True
         if len(token) != 1 and token_id not in shared and not (has_ends and len(token) == 2 and token[1:] == b" ")
     }
     _check_enough(model, n_dropped, len(free), "bytes or special tokens")
+    if n_dropped and not any(used.values()):
+        warn_user(
+            "the source has no text, or nothing but special tokens, and so uses no token: those with the highest ids are "
+            "dropped"
+        )
     n_uses = dict.fromkeys(ordinary, 0)  # how many tokens that are there need it
     for of_token in pairs.values():
         for side in {side for pair in of_token for side in pair}:
