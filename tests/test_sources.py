@@ -410,6 +410,27 @@ def test_arrow_files_without_rows_or_text(small, tmp_path, name):
         assert encoded(small, tmp_path / name, tmp_path, on_error="skip") == []
 
 
+def test_documents_that_are_none_are_skipped_as_nulls_in_a_column_are(small, tmp_path):
+    documents = [None, "the cat", b"the cat", None]
+    reason = r"\(from 0\): the text is None, and must be str or bytes"
+    told = f"2 malformed records were skipped: document 0 {reason}; document 3 {reason}"
+    for each in (lambda: documents), (lambda: iter(documents)):
+        with pytest.warns(UserWarning, match=told):
+            trained = nbbpe.train(documents=each(), vocab_size=258, on_error="skip")
+        assert trained == nbbpe.train(documents=["the cat"] * 2, vocab_size=258)
+        with pytest.warns(UserWarning, match=told):
+            small.encode_file(None, tmp_path / "a.bin", documents=each(), on_error="skip", separator=texts.SPECIAL)
+        assert nbbpe.TokenFile(tmp_path / "a.bin", small).ids.tolist() == small.encode(f"the cat{texts.SPECIAL}") * 2
+        with pytest.raises(TypeError, match=r"text must be str or bytes, not NoneType: document 0 \(from 0\) is None"):
+            nbbpe.train(documents=each(), vocab_size=258)
+    mixture = nbbpe.Mixture({"a": iter(documents)})
+    with pytest.warns(UserWarning, match=told):
+        assert nbbpe.train(mixture, 258, on_error="skip").merges == trained.merges
+    says = pytest.raises(ValueError, match=r"there is no text.* and malformed records, which were skipped")
+    with says, pytest.warns(UserWarning, match="1 malformed record was skipped: document 0"):
+        nbbpe.train(documents=[None], vocab_size=258, on_error="skip")
+
+
 def test_parquet_is_cut_at_the_row_group_where_a_part_comes_nearest_to_its_size(tmp_path):
     write_parquet(tmp_path / "a.parquet", [f"{i:9}" * 50 for i in range(40)], use_dictionary=False)
     (table,) = find_inputs(tmp_path / "a.parquet", "text", "raise")

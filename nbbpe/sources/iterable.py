@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ..system.user_warnings import warn_user
-from ..text.utf8 import Text, each_to_bytes
+from ..text.utf8 import Text, one_to_bytes
 from ..text.windows import DocumentReader, Windows
 from .inputs import ReadOnce
+from .places import Document
 from .tally import Tally
 
 if TYPE_CHECKING:
@@ -42,8 +43,12 @@ class Documents(ReadOnce):
 
     def _as_bytes(self, tally: Tally) -> Iterator[bytes]:
         is_empty = True
-        for data in each_to_bytes(_no_names(self._documents), "document"):
+        for number, document in enumerate(_no_names(self._documents)):
             is_empty = False
+            if document is None and tally.skips:  # as a null in a column
+                tally.malformed(Document(number), "the text is None, and must be str or bytes")
+                continue
+            data = one_to_bytes(document, "document", number)
             tally.n_read += len(data)
             yield data
         if is_empty and isinstance(self._documents, Iterator):

@@ -68,4 +68,13 @@ class Record(NamedTuple):
         return f"{self.name!r}, record {self.number:,} (from 0)"
 
 
-Place = Line | Row | Record
+Place = Line | Row | Record  # of files
+
+
+class Document(NamedTuple):
+    """A document of an iterable, from 0."""
+
+    number: int
+
+    def __str__(self) -> str:
+        return f"document {self.number:,} (from 0)"

@@ -42,12 +42,17 @@ class Tally:
         self._n_reported = 0
         self.n_read = 0  # bytes of the file, compressed if it is
 
+    @property
+    def skips(self) -> bool:
+        """Whether malformed records are skipped."""
+        return self._on_error == "skip"
+
     def malformed(self, place: object, reason: str, wrong_field: bool = False) -> None:
         """Count a malformed record, or raise ValueError that names it; with `wrong_field`, WrongArgument.
 
         wrong_field : whether the argument `field` is wrong, and not the record
         """
-        if self._on_error == "raise":
+        if not self.skips:
             kind = WrongArgument if wrong_field else ValueError
             raise kind(f"{place}: {reason} (pass {argument('on_error', 'skip')} to skip such records)")
         self._n_skipped += 1

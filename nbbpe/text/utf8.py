@@ -160,16 +160,17 @@ def each_to_bytes(texts: Iterable[Text], what: str) -> Iterator[bytes]:
     """Each of some texts as UTF-8. A TypeError for an object that is not a text says which; `what` names the texts in the
     message."""
     for number, text in enumerate(texts):
-        yield _to_bytes(text, what, number)
+        yield one_to_bytes(text, what, number)
 
 
 def each_readable(texts: Iterable[Text]) -> Iterator[str | bytes]:
     """As `each_to_bytes` of texts, but str and bytes, which nobody can change, are given as they are."""
     for number, text in enumerate(texts):
-        yield text if type(text) is str or type(text) is bytes else _to_bytes(text, "text", number)
+        yield text if type(text) is str or type(text) is bytes else one_to_bytes(text, "text", number)
 
 
-def _to_bytes(text: Text, what: str, number: int) -> bytes:
+def one_to_bytes(text: Text, what: str, number: int) -> bytes:
+    """One of the texts of `each_to_bytes`, with this number."""
     try:
         return to_bytes(text)
     except TypeError as error:
