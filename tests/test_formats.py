@@ -113,8 +113,24 @@ def test_a_first_merge_that_looks_like_the_version_line_needs_that_line(tmp_path
     with pytest.raises(ValueError, match=r"the first merge begins with '#version'.* version_line=True"):
         tokenizer.save_gpt2(*files, version_line=False)
     assert not list(tmp_path.iterdir())
-    tokenizer.save_gpt2(*files)
+    with pytest.warns(UserWarning, match=r"merges\.txt: 1 merge begins with '#version'"):
+        tokenizer.save_gpt2(*files)
     assert nbbpe.Tokenizer.from_files(*files).merges == tokenizer.merges
+
+
+def test_merges_that_other_readers_of_gpt2s_files_skip_are_a_warning(tmp_path):
+    tokenizers = pytest.importorskip("tokenizers")
+    tokenizer = nbbpe.train(documents=["#versions #versions #version."] * 5, vocab_size=265, pattern=r"\S+|\s+")
+    skipped = [each for each in tokenizer.merges if each[0].startswith(b"#version")]
+    assert len(skipped) == 2
+    files = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    with pytest.warns(UserWarning, match=r"merges\.txt: 2 merges begin with '#version'.* tokenizers .* skips them"):
+        tokenizer.save_gpt2(*files)
+    theirs = tokenizers.models.BPE.from_file(*map(str, files))
+    assert [token.value for token in theirs.tokenize("#versions")] == ["#version", "s"]
+    assert nbbpe.Tokenizer.from_files(*files, pattern=r"\S+|\s+") == tokenizer
+    tokenizer.to_hf(tmp_path / "tokenizer.json")
+    assert tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json")).encode("#versions").tokens == ["#versions"]
 
 
 def test_what_gpt2s_files_cannot_hold_leaves_nothing(tmp_path):

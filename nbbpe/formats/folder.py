@@ -113,7 +113,7 @@ def write(path: Path, model: Model) -> None:
         os.mkdir(new)
         gpt2.write_vocab(os.path.join(new, _VOCAB), model.packed_ordinary)
         if model.merges is not None:
-            gpt2.write_merges(os.path.join(new, _MERGES), model.sides())
+            gpt2.write_merges(os.path.join(new, _MERGES), gpt2.lines_of(model))
         if len(model.packed_ordinary.ids) >= folder_tables.LEAST:
             folder_tables.write(new, model, names)
             names.insert(0, _TABLES)

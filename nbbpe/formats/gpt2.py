@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from ..kernels.compiler.collector import paused_collector
 from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
-from ..model.provenance import Sides
 from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, check_given, tokens_of_merges
 from ..model.vocab_checks import check_bytes
 from ..patterns.pattern import Pattern, PatternLike, get_pattern
@@ -297,8 +296,8 @@ def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool 
         _, first = np.unique(merges[:, :2], axis=0, return_index=True)
         model = copy.copy(model)
         model.merge_ids = merges[np.sort(first)]
-    sides = model.sides()
-    if not version_line and sides is not None and spelled_lines(*sides).startswith("#version"):
+    lines = lines_of(model)
+    if not version_line and lines.startswith("#version"):
         raise ValueError(
             "the first merge begins with '#version', by which readers take it for the version line of merges.txt, and skip "
             "it: write that line, with version_line=True"
@@ -306,8 +305,15 @@ def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool 
     with name_before(vocab_path) as new_vocab, name_before(merges_path) as new_merges:
         with name_in_errors(vocab_path):
             write_vocab(new_vocab, model.packed, model.special)
-        write_merges(new_merges, sides, version_line)
+        write_merges(new_merges, lines, version_line)
         put_together([(new_merges, merges_path), (new_vocab, vocab_path)])
+    if n_skipped := f"\n{lines}".count("\n#version"):
+        is_one = n_skipped == 1
+        warn_user(
+            f"{os.fspath(merges_path)}: {n_skipped:,} merge{'' if is_one else 's'} begin{'s' if is_one else ''} with "
+            "'#version'. nbbpe reads such lines, and tokenizers (Hugging Face's) skips them, so that its ids may differ; "
+            "Tokenizer.to_hf writes a file that it reads whole"
+        )
 
 
 def write_vocab(path: Path, vocab: PackedVocab, special: Mapping[str, int] | None = None) -> None:
@@ -315,13 +321,15 @@ def write_vocab(path: Path, vocab: PackedVocab, special: Mapping[str, int] | Non
     write_text(path, json.dumps(spelled_vocab(vocab, special)))  # json.dump would do it in Python, entry by entry
 
 
-def write_merges(path: Path, sides: Sides | None, version_line: bool = True) -> None:
-    """Write a merges.txt; `version_line` says whether with the first line that OpenAI's has.
+def lines_of(model: Model) -> str:
+    """The lines of a merges.txt, without the first that OpenAI's has."""
+    sides = model.sides()
+    return "" if sides is None else spelled_lines(*sides)
 
-    sides : left and right of each merge in turn, as Model.sides gives them
-    """
+
+def write_merges(path: Path, lines: str, version_line: bool = True) -> None:
+    """Write a merges.txt, whose lines `lines_of` gives; `version_line` says whether with the first that OpenAI's has."""
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         if version_line:
             file.write("#version: 0.2\n")
-        if sides is not None:
-            file.write(spelled_lines(*sides))
+        file.write(lines)
