@@ -41,6 +41,19 @@ FOLDERS = {
         "tokenizer.json": {"padding": {**PADDING, "pad_token": END}, "added_tokens": [{"id": 265, **PLAIN}]}
     },
     "others": {"tokenizer_config.json": {"additional_special_tokens": ["<b>", "<a>"], "eos_token": END}},
+    "others that are said not to be special": {
+        "tokenizer_config.json": {
+            "additional_special_tokens": [{"__type": "AddedToken", **described("<b>", special=False)}, "<a>"]
+        }
+    },
+    "others that are not said to be special": {
+        "tokenizer_config.json": {
+            "extra_special_tokens": ["<a>", {"__type": "AddedToken", "content": "<b>", "normalized": False}]
+        }
+    },
+    "others that are not said to be special, in an older file": {
+        "special_tokens_map.json": {"extra_special_tokens": [{"content": "<b>", "normalized": False}]}
+    },
     "others with names": {"tokenizer_config.json": {"extra_special_tokens": {"image_token": "<b>"}, "eos_token": "<a>"}},
     "others with and without names": {
         "tokenizer_config.json": {"extra_special_tokens": {"image_token": END}, "additional_special_tokens": ["<a>"]}

@@ -113,7 +113,7 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
         if text in added:
             added[text] = added[text] | {"special": role is not None or added[text]["special"]}
         elif text not in known:
-            added[text] = token | {"special": True}
+            added[text] = token
     for name, (key, token, _) in otherwise:
         text = token["content"]
         if text in added:
@@ -227,15 +227,18 @@ def _named(config: Mapping[str, Any]) -> Iterator[Named]:
     """The special tokens that a config names, in the order of transformers 5."""
     roles = {role: config.get(role) for role in ROLES}
     others: list[object] = []
-    for entry in (config.get(name) for name in LISTS):
-        if isinstance(entry, dict):
-            roles |= entry
-        elif isinstance(entry, list) and entry:
-            others = entry
+    for found in (config.get(name) for name in LISTS):
+        if isinstance(found, dict):
+            roles |= found
+        elif isinstance(found, list) and found:
+            others = found
     for role, value in [*roles.items(), *((None, value) for value in others)]:
         if value is not None:
-            is_text = isinstance(value, str)
-            yield Named(role, _token({"content": value} if is_text else value, True), not is_text)
+            entry: Any = {"content": value} if isinstance(value, str) else value
+            token = _token(entry, True, role is not None)
+            # All of a role are special. An object in a list of the config is if it says so; the older file never does.
+            token["special"] = role is not None or _token(entry, "__type" not in entry)["special"]
+            yield Named(role, token, not isinstance(value, str))
 
 
 def _otherwise_named(file: str, entries: Mapping[str, Any]) -> list[tuple[str, Named]]:
@@ -256,13 +259,15 @@ def _tokens(entries: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _token(entry: object, is_special: bool) -> dict[str, Any]:
+def _token(entry: object, is_special: bool, becomes_special: bool = False) -> dict[str, Any]:
     """An added token with all its flags.
 
-    is_special : whether one without flags is special
+    is_special      : whether one without flags is special
+    becomes_special : whether it is made special later, so that by default it is not normalized
     """
     if not isinstance(entry, Mapping) or not isinstance(entry.get("content"), str):
         raise ValueError(f"a token must be a string, or an object with a content, and is {shown(entry)}")
     special = bool(entry.get("special", is_special))
-    flags = {flag: bool(entry.get(flag, flag == "normalized" and not special)) for flag in TOKEN_FLAGS}
+    is_normalized = not (special or becomes_special)
+    flags = {flag: bool(entry.get(flag, flag == "normalized" and is_normalized)) for flag in TOKEN_FLAGS}
     return {"content": entry["content"], **flags, "special": special}
