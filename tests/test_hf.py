@@ -1439,6 +1439,22 @@ def test_templates_by_name_are_saved_in_a_folder_of_their_own(folders, tmp_path)
     assert NbbpeTokenizerFast.from_pretrained(str(tmp_path / "ours")).chat_template == ours.chat_template
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("later", [False, True])
+def test_an_unknown_name_of_padding_is_shown_as_it_is_given(folders, side, later):
+    """Its id is that of unk_token."""
+    made = both(folders["plain"], unk_token=END, padding_side=side)
+    shown = []
+    for each in made:
+        each.pad_token = "<nowhere>"
+        batch = each(["the cat sat", "a"], padding=True)
+        if later:  # the name of the call counts
+            each.pad_token = "<pad>"
+        shown.append([(row.ids, row.tokens) for row in batch.encodings])
+    assert shown[0] == shown[1]
+    assert "<nowhere>" in shown[0][1][1]
+
+
 def test_what_cannot_be_honoured_is_named(folders):
     from tokenizers import pre_tokenizers
 

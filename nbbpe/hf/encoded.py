@@ -70,6 +70,14 @@ class Encoded:
             padding = padding._replace(pads={name: self.applied.number_of_padding})
         return padding.apply(name, column)[0]
 
+    def tokens_of_row(self, number: int) -> list[str] | None:
+        """The tokens of a row as tokenizers shows them; None if it must tell."""
+        tokens = self.applied.spelled(self.frame.put(_rows(self.ids, self._cut_of(number)))[0])
+        if tokens is None or self.padding is None:
+            return tokens
+        # The name that is given for padding, of which the id may be another token's: an unknown name has that of unk_token.
+        return self.padding.apply("tokens", [tokens])[0]
+
     def ranges_of_row(self, number: int) -> list[range] | None:
         """The tokens of each text in a row, without padding; None if tokenizers must tell."""
         cut = self._cut_of(number)

@@ -76,7 +76,7 @@ class RowEncoding:
 
     @property
     def tokens(self) -> list[str]:
-        found = self._encoded.applied.spelled(self.ids)
+        found = self._encoded.tokens_of_row(self._number)
         if found is None:
             found = self.of_tokenizers().tokens
         return found
@@ -231,11 +231,7 @@ class _Changed(NamedTuple):
 class _Untold:
     """What nbbpe knows of a row that was changed: nothing."""
 
-    @property
-    def applied(self) -> _Untold:
-        return self
-
-    def spelled(self, ids: list[int]) -> None:
+    def tokens_of_row(self, number: int) -> None:
         return None
 
     def of_row(self, name: str, number: int) -> None:

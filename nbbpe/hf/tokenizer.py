@@ -475,6 +475,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             "offset_mapping": (0, 0),
             "word_ids": None,
             "sequence_ids": None,
+            "tokens": self.pad_token,
         }
 
 
