@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -183,6 +184,16 @@ def test_types_that_engines_make_of_it_are_read(counts, word, count):
     assert nbbpe.train(counts=given, vocab_size=350, pattern="gpt2", special_tokens=SPECIALS).merges == (
         nbbpe.train(counts=counts, vocab_size=350).merges
     )
+
+
+@pytest.mark.skipif(not hasattr(pa, "decimal32"), reason="needs a newer pyarrow")
+@pytest.mark.parametrize(("kind", "scale"), [("decimal32", 0), ("decimal32", -2), ("decimal64", 0)])
+def test_counts_may_be_short_decimals(kind, scale):
+    words = {"the": 900, "then": 300}
+    column = pa.array(map(Decimal, words.values()), getattr(pa, kind)(9, scale))
+    given = pa.table({"word": list(words), "count": column})
+    options = {"vocab_size": 259, "pattern": "gpt2"}
+    assert nbbpe.train(counts=given, **options).provenance == nbbpe.train(counts=words, **options).provenance
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,8 @@ def _whole_counts(count: Any, name: str, first_row: int) -> Any:
             f"the column {COUNT!r} of {name!r} is of type {kind}, and must hold whole numbers (int64): in SQL, "
             "CAST(SUM(count) AS BIGINT)"
         )
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        count = count.cast(pa.decimal128(38, 0))  # up to version 26 at least, pyarrow refuses each decimal32 as an int64
     try:
         whole = count if kind == pa.int64() else count.cast(pa.int64())
     except pa.ArrowInvalid as error:
