@@ -109,7 +109,8 @@ def train(
     on_error
         What to do with a malformed record (broken JSON, no such field, null, not a string): "raise" raises ValueError that
         names the file and the line or row; "skip" skips it, and one warning at the end says how many were skipped and names
-        the first. So is a document that is None, which "raise" makes a TypeError, as any other that is no text always is.
+        the first. A document that is None is skipped, too; with "raise" it is a TypeError, as every other object that is
+        not text.
     split_with
         What splits text by the pattern. None or "auto" is the fastest way: the pattern's automaton, and the `regex` package
         for what that leaves undecided (see `explain_pattern`). "regex" is that package alone, slower and with the same
