@@ -305,8 +305,8 @@ class TokenFile:
             n_used = n_blocks - n_blocks % (batch_size * world_size)
             if not n_used:
                 raise ValueError(
-                    f"{self.path} has {n_blocks:,} blocks of {block_size} ids, too few for a batch of {batch_size} in each "
-                    f"of {world_size} processes: use smaller ones, or drop_last=False"
+                    f"{self.path} has {n_blocks:,} block{'' if n_blocks == 1 else 's'} of {block_size} ids, too few for a "
+                    f"batch of {batch_size} in each of {world_size} processes: use smaller ones, or drop_last=False"
                 )
         else:
             n_used = n_blocks
