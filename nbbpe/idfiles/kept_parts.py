@@ -200,7 +200,7 @@ def _set_size(path: str, size: int, is_complete: bool) -> None:
     """
     with suppress(FileNotFoundError):
         about = os.stat(path)
-        if about.st_nlink > 1 and not (is_complete and about.st_size == size):
+        if about.st_nlink > 1 and not is_complete:
             shutil.copyfile(path, path + ".own")
             os.replace(path + ".own", path)
     with open(path, "ab") as file:
