@@ -502,6 +502,44 @@ def test_killed_at_any_step_of_joining_at_most_that_part_is_redone(small, source
         assert contents(out) == contents(tmp_path / "one"), step
 
 
+def test_a_file_is_copied_before_it_is_cut_only_where_it_has_another_name(tmp_path):
+    path, other = str(tmp_path / "0"), str(tmp_path / "published")
+    kept_parts._set_size(path, 3, is_complete=False)
+    assert Path(path).read_bytes() == b"\0\0\0"
+    Path(path).write_bytes(b"abc")
+    number = os.stat(path).st_ino
+    kept_parts._set_size(path, 2, is_complete=False)
+    os.link(path, other)
+    kept_parts._set_size(path, 2, is_complete=True)
+    assert os.stat(path).st_ino == os.stat(other).st_ino == number
+    kept_parts._set_size(path, 1, is_complete=False)
+    assert (Path(path).read_bytes(), Path(other).read_bytes()) == (b"a", b"ab")
+    kept_parts._set_size(path, 1, is_complete=False)
+    assert sorted(os.listdir(tmp_path)) == ["0", "published"]
+
+
+def test_files_of_no_part_that_waits_are_removed(small, sources, tmp_path, monkeypatch, stopped):
+    """They take room until the end, and a file that is not ours stays."""
+    out = tmp_path / "out"
+    stopped(3, small, sources["jsonl"], out)
+    folder = out / "ids.bin.resume"
+    useless = {"1", "1.ends", "77", "77.ends"}  # of a part that is joined, and of none
+    for name in *useless, "notes.ends":
+        (folder / name).write_bytes(b"old")
+    left: list[str] = []
+    take_up = kept_parts._take_up
+
+    def taken_up(*arguments):
+        n_joined = take_up(*arguments)
+        left.extend(os.listdir(folder))
+        return n_joined
+
+    monkeypatch.setattr(kept_parts, "_take_up", taken_up)
+    encode(small, sources["jsonl"], out)
+    assert useless.isdisjoint(left)
+    assert {"0", "notes.ends"} <= set(left)
+
+
 def finished_part(n_ids: int, n_ends: int) -> manifest.Finished:
     return manifest.Finished(0, n_ids, Checksum(), n_ends, Checksum(), Skipped(0, []))
 
