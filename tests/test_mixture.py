@@ -300,6 +300,22 @@ def test_a_limit_is_about_what_is_trained_on_beside_what_is_held_out(tmp_path, h
         assert 0.85 * wanted < n_bytes < 1.15 * wanted
 
 
+def test_numbers_may_be_as_large_as_64_bits_are():
+    most = 2**63 - 1
+    for seed in -(2**63), most:
+        assert nbbpe.Mixture({"a": iter([])}, seed=seed).seed == seed
+    assert nbbpe.train(nbbpe.Mixture({"a": iter(["ab"])}, weights={"a": most}), 257).merges == [(b"a", b"b")]
+    with pytest.raises(OverflowError, match="9,223,372,036,854,775,808, which does not fit in 64 bits"):
+        nbbpe.train(nbbpe.Mixture({"a": iter(["ab"])}, weights={"a": most + 1}), 257)
+
+
+def test_a_limit_may_be_given_for_a_source_without_text(tmp_path):
+    for name, text in ("a", ""), ("b", "the cat"):
+        (tmp_path / name).write_text(text)
+    mixture = nbbpe.Mixture({name: tmp_path / name for name in "ab"}, max_bytes=100)
+    assert len(nbbpe.train(mixture, 258).merges) == 2
+
+
 def test_a_field_is_that_of_the_sources_which_have_records(tmp_path):
     (tmp_path / "a.jsonl").write_text(json.dumps({"body": "the cat", "text": "xyz"}))
     (tmp_path / "b.txt").write_text("the hat")
