@@ -432,6 +432,15 @@ def waiting(monkeypatch, stopped):
     return run
 
 
+def test_parts_that_are_all_finished_are_only_joined(small, sources, tmp_path, waiting, encoded_parts):
+    encode(small, sources["jsonl"], tmp_path / "one")
+    waiting(len(encoded_parts), small, sources["jsonl"], tmp_path / "out")
+    encoded_parts.clear()
+    encode(small, sources["jsonl"], tmp_path / "out")
+    assert encoded_parts == []
+    assert contents(tmp_path / "out") == contents(tmp_path / "one")
+
+
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 @pytest.mark.parametrize("name", ["0", "0.ends", "3", "3.ends"])
 def test_a_damaged_file_is_redone(small, sources, tmp_path, stopped, waiting, damage, name, encoded_parts):
