@@ -169,7 +169,7 @@ def slow_steps(monkeypatch, seconds):
     steps: list[int] = []
     step = determiniser._Determiniser._step
     monkeypatch.setattr(determiniser._Determiniser, "_step", lambda *args: steps.append(1) or step(*args))
-    monkeypatch.setattr(determiniser.time, "monotonic", lambda: len(steps) * seconds)
+    monkeypatch.setattr(determiniser.time, "thread_time", lambda: len(steps) * seconds)
     return steps
 
 

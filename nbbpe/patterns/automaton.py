@@ -37,7 +37,7 @@ from .places import Places
 DEAD = 0  # the state that leads to no match
 START = 1
 MOST_CLASSES = 64
-MOST_SECONDS = 5.0  # of compiling
+MOST_SECONDS = 5.0  # of compiling, of this thread's processor time: what is compiled does not depend on what else runs
 
 Told = TypeVar("Told", np.bool_, np.uint8)
 

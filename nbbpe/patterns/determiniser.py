@@ -126,7 +126,7 @@ class _Determiniser:
         # Of a state in which something was asked the symbols that this was asked before; others cannot come.
         self._possible: dict[State, set[int]] = {}
         self._numbers = {_DEAD: 0, (_TEXT_START if self._partial else _ANYTHING, (start,), (), _NONE): 1}
-        self._deadline = time.monotonic() + most_seconds
+        self._deadline = time.thread_time() + most_seconds
 
     def run(self) -> Determined:
         rows, rows_of_tells = [], []
@@ -135,7 +135,7 @@ class _Determiniser:
         for state in waiting:
             row, tells = [], []
             for symbol in range(self.symbols.n_classes):
-                if time.monotonic() > self._deadline:  # a state may take a second, where there are thousands of words
+                if time.thread_time() > self._deadline:  # a state may take a second, where there are thousands of words
                     raise Unsupported("what takes too long to compile")
                 if self._partial and state == _DEAD:
                     tell, following = NO_MATCH, self._behind(symbol, (self._start,))

@@ -24,7 +24,7 @@ from .determiniser import determined
 from .pattern_parser import Node, Unsupported
 from .places import Places
 
-_MOST_SECONDS = 1.0  # of compiling, look-aheads included
+_MOST_SECONDS = 1.0  # of this thread's processor time for compiling, look-aheads included
 _END = -1  # among classes: the end, which has the last column of what states tell
 
 
@@ -52,11 +52,11 @@ class PartialAutomaton(Partition):
 def compile_partly(tree: Node) -> PartialAutomaton:
     """The partial automaton of a regex's tree. Raises Unsupported where it is too large, or takes too long."""
     places = Places(partial=True, asks=True)
-    deadline = time.monotonic() + _MOST_SECONDS
+    deadline = time.thread_time() + _MOST_SECONDS
     automaton = _compiled(places, tree, _MOST_SECONDS)
     if (automaton.tells[[START, *automaton.next_state[DEAD]]] == MATCH_ENDS).any():
         raise Unsupported("what matches the empty text")
-    looks = [_compiled(Places(partial=True), part, deadline - time.monotonic()) for part in places.looks]
+    looks = [_compiled(Places(partial=True), part, deadline - time.thread_time()) for part in places.looks]
     return replace(automaton, looks=tuple(looks))
 
 
