@@ -49,15 +49,16 @@ def test_after_ctrl_c_while_a_kernel_is_compiled_the_next_call_works(module, tmp
 @pytest.mark.parametrize("runs", [False, True])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_work_whose_thread_fails_to_start_is_done_once_or_left(monkeypatch, error, runs):
-    start, done = threading.Thread.start, []
+    start, done, has_begun = threading.Thread.start, [], threading.Event()
 
     def fail(thread: threading.Thread) -> None:
         if runs:
             start(thread)
-            time.sleep(0.1)  # it has begun
+            assert has_begun.wait(60)
         raise error
 
     def work() -> str:
+        has_begun.set()
         time.sleep(0.3)
         done.append(True)
         return "a kernel"
@@ -78,16 +79,18 @@ def test_work_whose_thread_fails_to_start_is_done_once_or_left(monkeypatch, erro
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_fork_waits_for_what_is_compiled_for_a_call_that_was_interrupted(monkeypatch):
     monkeypatch.setattr(obtain, "_unfinished", None)
-    done = []
+    done, is_answered = [], threading.Event()
 
     def work() -> None:
         os.kill(os.getpid(), signal.SIGINT)
+        is_answered.wait(60)
         time.sleep(0.3)
         done.append(True)
 
     with pytest.raises(KeyboardInterrupt):
         obtain._uninterrupted(work)
     assert not done
+    is_answered.set()
     child = processes.fork(lambda: None)
     assert done
     assert processes.exit_code(child) == 0
@@ -178,23 +181,29 @@ def test_a_thread_deep_in_recursion_has_its_kernel_compiled(monkeypatch):
     assert found == b"compiled"
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no such signal")
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="this system has no such signal")
 @pytest.mark.usefixtures("as_known")
 def test_an_error_of_a_signals_handler_is_not_taken_for_numbas(monkeypatch):
+    is_answered = threading.Event()
+
     def end(*_: object) -> None:
         raise TimeoutError("that took too long")
 
+    def compile_until_it_is_answered(_: Kernel) -> bytes:
+        os.kill(os.getpid(), signal.SIGALRM)
+        is_answered.wait(60)
+        return b""
+
     monkeypatch.setattr(obtain, "_stored", lambda _: None)
-    monkeypatch.setattr(obtain, "compiled", lambda _: time.sleep(0.5) or b"")
+    monkeypatch.setattr(obtain, "compiled", compile_until_it_is_answered)
     monkeypatch.setattr(obtain, "store", lambda *_: None)
     before = signal.signal(signal.SIGALRM, end)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.1)
         with pytest.raises(TimeoutError, match="that took too long"):
             obtain.obtain(word_digest.digest_words)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        is_answered.set()
         obtain._finish()
     assert not plain.is_plain()
 
