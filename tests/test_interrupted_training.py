@@ -16,18 +16,21 @@ import texts
 import nbbpe
 
 DOCUMENTS = [texts.SAMPLE, "the cat sat on the mat and ate the rat that sat there " * 3]
-# Learns slowly, and says on stdout when it has begun.
+# Says on stdout when it learns, and after three merges waits for the end of stdin each time.
 SLOW_COMMAND = """
-import sys, time
+import sys
 from nbbpe.cli import main
 from nbbpe.training import merges
 merges.BATCH_BUDGET = 1
-real = merges.merge_loop.merge_batch
+real, n_begun = merges.merge_loop.merge_batch, 0
 class Slow:
     def __getattr__(self, name): return getattr(merge_loop, name)
     def merge_batch(self, *args):
+        global n_begun
+        n_begun += 1
         print("learning", flush=True)
-        time.sleep(0.1)
+        if n_begun >= 3:
+            sys.stdin.read()
         return real(*args)
 merge_loop, merges.merge_loop = merges.merge_loop, Slow()
 sys.exit(main(sys.argv[1:]))
@@ -246,6 +249,7 @@ def test_the_command_saves_what_it_has(tmp_path, keep, number):
         [sys.executable, "-c", SLOW_COMMAND, *arguments],
         env=processes.environment(),
         cwd=tmp_path,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
