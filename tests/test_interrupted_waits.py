@@ -60,24 +60,42 @@ def later() -> Iterator[Callable[..., None]]:
             timer.cancel()
 
 
-def interrupts_after(seconds: float, n: int) -> None:
-    """Send this process Ctrl-C, `n` times."""
-
-    def send() -> None:
-        for _ in range(n):
-            time.sleep(seconds)
-            os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Thread(target=send, daemon=True).start()
+@pytest.fixture(autouse=True)
+def no_thread_goes_on(ends) -> Iterator[None]:
+    """Other tests count threads: none of these must end among them."""
+    before = set(threading.enumerate())
+    yield
+    ends.set()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)
 
 
 def assert_interrupted(wait: Callable[[], object], n: int = 1) -> None:
-    """Each wait here lasts 10 s or more if nothing interrupts it."""
+    """Send this process Ctrl-C, `n` times. Each wait here lasts 10 s or more if nothing interrupts it."""
+    answered: SimpleQueue[bool] = SimpleQueue()
+
+    def answer(*_: object) -> None:
+        answered.put(True)
+        raise KeyboardInterrupt
+
+    def send() -> None:
+        for _ in range(n):
+            time.sleep(0.2)
+            os.kill(os.getpid(), signal.SIGINT)
+            answered.get(timeout=60)  # two before the first is answered would be one
+
+    before = signal.signal(signal.SIGINT, answer)
     began = time.monotonic()
-    interrupts_after(0.2, n)
-    with pytest.raises(KeyboardInterrupt):
-        wait()
-    assert time.monotonic() - began < 5
+    sender = threading.Thread(target=send, daemon=True)
+    try:
+        sender.start()
+        with pytest.raises(KeyboardInterrupt):
+            wait()
+        assert time.monotonic() - began < 5
+    finally:
+        signal.signal(signal.SIGINT, before)
+    sender.join(10)
+    assert not sender.is_alive()
 
 
 class Waits:
@@ -169,10 +187,10 @@ def test_ctrl_c_wherever_it_comes_locks_no_future():
     files = ["executors.py", "waiting.py", "_base.py", "threading.py"]
     for end in interrupted(lambda: sorted(run_on(executor, abs, tasks)), files):
         assert isinstance(end.error, KeyboardInterrupt), end
-        assert executor.submit(abs, -1).result(timeout=3) == 1, end.where
+        assert executor.submit(abs, -1).result(timeout=60) == 1, end.where
     assert sorted(run_on(executor, abs, tasks)) == list(enumerate(tasks))
     executor.tasks.put(None)
-    executor.thread.join(3)
+    executor.thread.join(60)
     assert not executor.thread.is_alive()
 
 

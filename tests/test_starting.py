@@ -13,6 +13,7 @@ from interrupts import interrupted
 
 from nbbpe.encoding import threads
 from nbbpe.sources.read_ahead import read_ahead
+from nbbpe.system import worker_threads
 from nbbpe.system.kernel_threads import run_together
 from nbbpe.system.starting import start
 
@@ -32,20 +33,20 @@ def read() -> None:
         assert stream.readinto(memoryview(bytearray(1))) == 0
 
 
-def running() -> list[threading.Thread]:
+def running() -> set[threading.Thread]:
     """The threads that run; Python also lists those whose start was interrupted before there was a thread."""
-    return [thread for thread in threading.enumerate() if thread.ident is not None]
+    return {thread for thread in threading.enumerate() if thread.ident is not None}
 
 
 def assert_ctrl_c_is_answered(work) -> None:
     before = running()
     for end in interrupted(work, FILES):
         assert isinstance(end.error, KeyboardInterrupt), end
-        assert end.seconds < 3, end
-        until = time.monotonic() + 3
-        while running() != before and time.monotonic() < until:
+        assert end.seconds < 20, end
+        until = time.monotonic() + 20
+        while (left := running() - before) and time.monotonic() < until:
             time.sleep(0.001)
-        assert running() == before, end
+        assert not left, end
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,8 @@ def assert_ctrl_c_is_answered(work) -> None:
     ],
     ids=["threads", "calls", "read ahead"],
 )
-def test_ctrl_c_while_threads_are_started_or_waited_for(work):
+def test_ctrl_c_while_threads_are_started_or_waited_for(monkeypatch, work):
+    monkeypatch.setattr(worker_threads, "_PATIENCE", 60.0)  # longer than an end may take
     assert_ctrl_c_is_answered(work)
 
 
