@@ -25,6 +25,7 @@ import nbbpe
 from nbbpe.encoding import threads
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.patterns.pattern import get_pattern
+from nbbpe.system import worker_threads
 from nbbpe.text.text_windows import cut_text
 
 SPECIALS = ["<|end|>", "<|", " a|b "]
@@ -293,6 +294,7 @@ def test_ctrl_c_ends_all_threads_at_once(small, call):
 def test_ctrl_c_wherever_it_comes_leaves_no_thread(small, sizes, monkeypatch):
     """At each call of a function while this thread encodes parts; the others wait for its part then."""
     sizes(for_threads=1, thread_part=200, held=4000)
+    monkeypatch.setattr(worker_threads, "_PATIENCE", 60.0)  # longer than an end may take
     text = "the cat 中文\n" * 600
     encode_part, here = threads._encode_part, threading.current_thread()
 
@@ -324,7 +326,7 @@ def test_ctrl_c_wherever_it_comes_leaves_no_thread(small, sizes, monkeypatch):
                 small.encode_array(text, num_threads=3)
         finally:
             sys.setprofile(None)
-        assert time.monotonic() - began < 3, calls[-3:]
+        assert time.monotonic() - began < 20, calls[-3:]
         assert threading.active_count() == before, calls[-3:]
         all_calls.update(calls)
     assert "part_joiner.py part" in all_calls

@@ -33,9 +33,15 @@ def error_of(work: Callable[[], object]) -> BaseException:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(4)  # less than threads that are to end are waited for
+    thread.join(60)
     assert not thread.is_alive()
     return raised[0]
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Threads that are to end are waited for longer than `error_of` waits."""
+    monkeypatch.setattr(worker_threads, "_PATIENCE", 200.0)
 
 
 class Job:
@@ -74,6 +80,9 @@ def test_whose_part_of_a_file_has_not_begun(monkeypatch, small, sizes, tmp_path)
     def fail_at_first(on_error: str) -> object:
         calls.append(on_error)
         if len(calls) == 1:
+            until = time.monotonic() + 60
+            while len(calls) == 1 and time.monotonic() < until:
+                time.sleep(0.01)
             time.sleep(0.3)  # until the others wait
             no_memory()
         return tally(on_error)
