@@ -326,7 +326,7 @@ def test_many_tokens_do_not_take_long(document, tmp_path):
     tokens = {str(300 + number): described(f"<{number}>") for number in range(10_000)}
     names = {f"{token_id}_token": "<0>" for token_id in tokens}
     write(tmp_path, document, {"tokenizer_config.json": {"added_tokens_decoder": tokens, **names}})
-    assert seconds(lambda: nbbpe.load(tmp_path), rounds=1) < 1  # 2 s if the tokens are gone through for each name
+    assert seconds(lambda: nbbpe.load(tmp_path), rounds=2) < 1  # 2 s if the tokens are gone through for each name
 
 
 def test_a_tokenizer_without_special_tokens_gets_the_first_one(tmp_path):

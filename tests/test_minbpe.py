@@ -120,7 +120,7 @@ def test_many_special_tokens_do_not_take_long(tmp_path):
     def time_of(n: int) -> float:
         lines = [f"<{number}> {300 + number}" for number in range(n)]
         (tmp_path / "x.model").write_text("\n".join(["minbpe v1", "", str(n), *lines, ""]))
-        return seconds(lambda: nbbpe.load(tmp_path / "x.model"), rounds=1)
+        return seconds(lambda: nbbpe.load(tmp_path / "x.model"), rounds=2)
 
     time_of(100)
     assert time_of(8_000) < 1  # 3 s if each is compared with all before it

@@ -11,7 +11,7 @@ import pytest
 
 
 def seconds(work: Callable[[], object], rounds: int = 3) -> float:
-    """The least time of the processor that some work took: tests run beside each other."""
+    """The least time of the processor that some work took: tests run beside each other, and the first round may compile."""
     times = []
     for _ in range(rounds):
         began = time.process_time()

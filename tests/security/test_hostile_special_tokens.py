@@ -103,7 +103,7 @@ def test_which_of_many_added_tokens_are_looked_for_later_is_told_in_linear_time(
     # A set of the normalized tokens, made again for each token, took 30 s.
     special = [f"<|added {i}|>" for i in range(40_000)]
     extras = Extras(dict.fromkeys(special[::2], ("normalized",)))
-    assert seconds(lambda: later_tokens(special, extras, Chain.of(["NFC"])), rounds=1) < 4
+    assert seconds(lambda: later_tokens(special, extras, Chain.of(["NFC"])), rounds=2) < 4
 
 
 def test_the_first_text_of_a_tokenizer_with_many_added_tokens_takes_linear_time(small, tmp_path):
@@ -112,11 +112,17 @@ def test_the_first_text_of_a_tokenizer_with_many_added_tokens_takes_linear_time(
     document = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
     first = document["added_tokens"][-1]["id"] + 1
     document["normalizer"] = {"type": "Lowercase"}
-    document["added_tokens"] += [
-        {"id": first + i, "content": f"<|Added {i}|>", "normalized": i % 2 == 0, "special": True} for i in range(8000)
-    ]
-    (tmp_path / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
-    tokenizer = nbbpe.load(tmp_path / "tokenizer.json")
+
+    def with_added(n: int) -> nbbpe.Tokenizer:
+        added = [
+            {"id": first + i, "content": f"<|Added {i}|>", "normalized": i % 2 == 0, "special": True} for i in range(n)
+        ]
+        whole = document | {"added_tokens": document["added_tokens"] + added}
+        (tmp_path / "tokenizer.json").write_text(json.dumps(whole), encoding="utf-8")
+        return nbbpe.load(tmp_path / "tokenizer.json")
+
+    with_added(10).encode("a <|added 6|> b")  # kernels are compiled or loaded
+    tokenizer = with_added(8000)
     assert seconds(lambda: tokenizer.encode("a <|added 6|> b"), rounds=1) < 2
     assert tokenizer.encode("a <|added 6|> b <|Added 7|>")[-1] == first + 7
     # A set of all tokens, made for each text, took 4 s.
@@ -139,11 +145,11 @@ def test_added_tokens_that_are_ordinary_tokens_take_linear_time(tmp_path):
         for pair in merges
     ]
     (tmp_path / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
-    assert seconds(lambda: nbbpe.load(tmp_path / "tokenizer.json"), rounds=1) < 2
+    assert seconds(lambda: nbbpe.load(tmp_path / "tokenizer.json"), rounds=2) < 2
     tokenizer = nbbpe.load(tmp_path / "tokenizer.json")
     assert len(tokenizer._model.extras.shared) == len(merges) > 9_000
     tokenizer.save(tmp_path / "folder")
-    assert seconds(lambda: nbbpe.load(tmp_path / "folder"), rounds=1) < 0.7
+    assert seconds(lambda: nbbpe.load(tmp_path / "folder"), rounds=2) < 0.7
 
 
 def test_many_added_tokens_and_many_steps_of_a_normalizer_take_linear_time(small, tmp_path):
@@ -159,7 +165,7 @@ def test_many_added_tokens_and_many_steps_of_a_normalizer_take_linear_time(small
     ]
     document["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "x"}] * 3000}
     (tmp_path / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
-    assert seconds(lambda: nbbpe.load(tmp_path / "tokenizer.json"), rounds=1) < 1.5
+    assert seconds(lambda: nbbpe.load(tmp_path / "tokenizer.json"), rounds=2) < 1.5
 
 
 def test_tokens_with_flags_are_found_once_and_not_pickled():
@@ -182,7 +188,7 @@ def test_tokens_that_take_whitespace_and_are_whitespace_take_linear_time(small, 
     (tmp_path / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
     tokenizer, n = nbbpe.load(tmp_path / "tokenizer.json"), 8000
     assert len(tokenizer.encode("x" + " " * n + "x")) == 2 + (1 if len(rules) == 2 else n)
-    assert seconds(lambda: tokenizer.encode("x" + " " * n + "x"), rounds=1) < 1
+    assert seconds(lambda: tokenizer.encode("x" + " " * n + "x"), rounds=2) < 1
 
 
 def test_many_special_tokens_are_checked_in_linear_time(quiet):
@@ -198,7 +204,7 @@ def test_ctrl_c_is_answered_while_a_long_text_is_looked_through():
     specials = packed([b"b" + b"a" * 1000])
     text = utf8.padded(b"a" * (100 * MB))
     find = functools.partial(special_search.find_breaks, text, 0, 100 * MB, 100 * MB, specials)
-    whole = seconds(find, rounds=1)
+    whole = seconds(find, rounds=2)
     began = time.process_time()
     interrupted(find, whole / 4)
     assert time.process_time() - began < whole * 3 / 4

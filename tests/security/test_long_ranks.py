@@ -57,13 +57,16 @@ def file_of(tmp_path, tokens: list[bytes]):
 
 
 def test_a_token_of_a_megabyte_is_no_harm(tmp_path):
-    token = letters(1 << 20)
-    path = file_of(tmp_path, [b"th", token])
-    start = time.perf_counter()
-    tokenizer = nbbpe.Tokenizer.from_tiktoken(path, r"\w+|\W+")
-    assert tokenizer.encode("the") == [256, ord("e")]
-    assert tokenizer.encode(token) == [257]
-    assert time.perf_counter() - start < 20
+    def seconds_with(token: bytes) -> float:
+        path = file_of(tmp_path, [b"th", token])
+        start = time.process_time()
+        tokenizer = nbbpe.Tokenizer.from_tiktoken(path, r"\w+|\W+")
+        assert tokenizer.encode("the") == [256, ord("e")]
+        assert tokenizer.encode(token) == [257]
+        return time.process_time() - start
+
+    seconds_with(letters(1 << 16))  # kernels are compiled or loaded
+    assert seconds_with(letters(1 << 20)) < 20
 
 
 def test_ctrl_c_is_answered_while_long_tokens_are_merged(tmp_path):
