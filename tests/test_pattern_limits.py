@@ -151,11 +151,11 @@ def test_what_else_the_machine_does_takes_no_time_from_compiling(monkeypatch, co
 
 @pytest.mark.parametrize("pattern", [r"(?s).*a.{10}b|.", r"(?:[ab]{0,30}c){30}|.", r"(?:\w{1,40}-){20}|.", SLOW_TO_EXPLODE])
 def test_a_pattern_that_explodes_ends_soon(pattern):
-    began = time.perf_counter()
+    began = time.process_time()
     found = get_pattern(pattern)
     found.is_compiled  # noqa: B018
     # About 10 s: the limits of compiling and of the check, and the rest for a machine that does other things meanwhile.
-    assert time.perf_counter() - began < 60
+    assert time.process_time() - began < 60
 
 
 @pytest.mark.parametrize("pattern", [BACKTRACKS, r"\s*\n|\s", r"a*b|a|[^a]"])
@@ -163,15 +163,15 @@ def test_a_pattern_that_explodes_ends_soon(pattern):
 def test_where_regex_backtracks_the_automaton_does_not(pattern, unit):
     data = unit * (200_000 // len(unit))
     assert get_pattern(pattern).is_compiled
-    began = time.perf_counter()
+    began = time.process_time()
     tokenizer = nbbpe.train(iter([data]), 256, pattern=pattern)
     assert tokenizer.decode(tokenizer.encode(data)) == data
-    assert time.perf_counter() - began < 60
+    assert time.process_time() - began < 60
 
 
 def test_regex_gives_up_where_it_backtracks_without_end(sizes):
     sizes(splitting=0.2)
-    began = time.perf_counter()
+    began = time.process_time()
     # A short piece, a long one; one that is split by regex although it is compiled, and one that is not compiled.
     for text, pattern in itertools.product(["a" * 31, "a" * 300], [BACKTRACKS, BACKTRACKS + r"|\bx"]):
         with pytest.raises(ValueError, match=r"takes too long.*given up in a text of"):
@@ -180,18 +180,18 @@ def test_regex_gives_up_where_it_backtracks_without_end(sizes):
     with pytest.raises(ValueError, match="takes too long"):
         tokenizer._splitting_with("regex").encode("a" * 300 + "b")
     assert tokenizer.encode("a" * 300 + "b") == [97] * 300 + [98]
-    assert time.perf_counter() - began < 60
+    assert time.process_time() - began < 60
 
 
 @pytest.mark.parametrize("pattern", [r"(?:a?|b?){60}\b", r"(?:(?:a?|b??){8}){8}\b|."])
 def test_a_pattern_that_tries_to_match_nothing_in_too_many_ways_is_refused(sizes, pattern):
     """Two to the power of 60 ways, or of 64, before there is any text."""
     sizes(splitting=0.2)
-    began = time.perf_counter()
+    began = time.process_time()
     for argument in pattern, ["gpt2", pattern]:
         with pytest.raises(ValueError, match=r"pattern '.*' takes too long: .* ways to match the empty string"):
             nbbpe.Tokenizer(BYTES, [], [], argument)
-    assert time.perf_counter() - began < 60
+    assert time.process_time() - began < 60
 
 
 @pytest.mark.parametrize("patterns", ["(?R)a", [r"\S+|\s+", "(?P<x>(?&x)?a)|b"]])
