@@ -203,7 +203,7 @@ def no_thread_is_left() -> Iterator[None]:
     yield
     left = {thread for thread in threading.enumerate() if not thread.daemon} - before
     for thread in left:
-        thread.join(1)
+        thread.join(10)
     assert [thread for thread in left if thread.is_alive()] == []
 
 

@@ -143,5 +143,6 @@ def assert_ended_well(ended: Interrupted) -> None:
     assert ended.stderr.rstrip().endswith("KeyboardInterrupt"), ended.stderr
     assert ended.returncode in (-signal.SIGINT, 1)
     assert not ended.orphans
-    # A second is the promise; the rest is for a machine that does other things meanwhile.
-    assert ended.seconds < 3, ended.seconds
+    # A second is the promise; the rest is for a machine that does other things meanwhile. What does not end is waited for
+    # for 5 seconds, which would be too long.
+    assert ended.seconds < 4.5, ended.seconds

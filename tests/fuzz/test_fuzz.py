@@ -51,7 +51,7 @@ def test_what_allocates_too_much_takes_too_long_or_crashes_is_found(tmp_path, mo
             Path(fuzz.__file__)
             .read_text()
             .replace("str(Path(__file__).parent)", repr(str(Path(__file__).parent)))
-            .replace("SECONDS = 20", "SECONDS = 1")
+            .replace("SECONDS = 20", "SECONDS = 3")
             .replace(
                 "    tracemalloc.start()\n",
                 f"    reader = reader._replace(read=lambda folder: {does})\n    tracemalloc.start()\n",
