@@ -46,7 +46,8 @@ def read_once(tokenizer: nbbpe.Tokenizer, path: Path, wanted: list[list[list[int
 
 @pytest.mark.parametrize("kind", ["threads", "processes"])
 @pytest.mark.parametrize("suffix", [".bin", ".npy"])
-def test_nobody_dies_and_each_file_is_of_one_run(small, tmp_path, kind, suffix):
+def test_nobody_dies_and_each_file_is_of_one_run(small, tmp_path, sizes, kind, suffix):
+    sizes(patience=600)  # who waits too long goes on without the lock
     path = tmp_path / f"ids{suffix}"
     wanted = ids_of(small)
     small.encode_file(iter(DOCUMENTS[0]), path)
@@ -72,8 +73,9 @@ def test_nobody_dies_and_each_file_is_of_one_run(small, tmp_path, kind, suffix):
     assert sorted(os.listdir(tmp_path)) == [path.name, f"{path.name}.ends", f"{path.name}.json"]
 
 
-def test_two_runs_at_each_others_steps_take_turns(small, tmp_path, monkeypatch):
+def test_two_runs_at_each_others_steps_take_turns(small, tmp_path, monkeypatch, sizes):
     """While one publishes, another one comes to the same place, and a reader, too: both wait until it is done."""
+    sizes(patience=600)  # as above
     path = tmp_path / "ids.bin"
     small.encode_file(iter(DOCUMENTS[0]), path)
     wanted = ids_of(small)
