@@ -90,7 +90,7 @@ def filled_pipe(path: Path, *parts: bytes) -> Iterator[Path]:
     writer = threading.Thread(target=write, daemon=True)
     writer.start()
     yield path
-    writer.join(10)
+    writer.join(60)
     assert not writer.is_alive(), f"{path} was not read"
 
 

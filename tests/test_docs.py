@@ -100,7 +100,7 @@ class Page:
             # So many lines down that a traceback names the line of the page.
             exec(compile("\n" * (block.line - 1) + block.code, str(ROOT / block.page), "exec"), self._names)
             return
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", block.code], capture_output=True, text=True, timeout=120)
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", block.code], capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, f"{block.page}:{block.line}: {done.stdout}\n{done.stderr}"
 
 

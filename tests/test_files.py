@@ -429,7 +429,7 @@ def test_decode_writes_into_a_pipe_and_leaves_it_there(tmp_path, small):
     reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
     reader.start()
     assert cli.main(["decode", str(tmp_path / "ids.bin"), "-t", str(tmp_path / "tok"), "-o", str(pipe)]) == 0
-    reader.join(10)
+    reader.join(60)
     assert read == [b"the cat sat"]
     assert pipe.is_fifo()
 

@@ -106,7 +106,7 @@ def test_a_part_that_never_begins_is_not_waited_for(held_bytes, call):
         stopping.set()
         try:
             with pytest.raises(Stopped):
-                waits.result(timeout=10)
+                waits.result(timeout=60)
         finally:
             with joiner.part(0):  # a thread that waits all the same ends
                 pass

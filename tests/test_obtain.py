@@ -114,7 +114,7 @@ def test_a_fork_waits_for_what_another_thread_compiles(monkeypatch):
     monkeypatch.setattr(obtain, "loaded", lambda *_: None)
     thread = threading.Thread(target=lambda: [obtain.obtain(word_digest.digest_words) for _ in range(3)])
     thread.start()
-    assert has_begun.wait(10)
+    assert has_begun.wait(60)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
         child = os.fork()
@@ -152,16 +152,16 @@ def test_a_fork_that_did_not_wait_leaves_the_lock_to_the_thread_that_has_it(monk
     def fork_slowly() -> None:
         obtain._lock_for_fork()
         entered.set()
-        leave.wait(10)
+        leave.wait(60)
         obtain._unlock_after_fork()
 
     thread = threading.Thread(target=fork_slowly)
     thread.start()
-    assert entered.wait(10)
+    assert entered.wait(60)
     obtain._unlock_after_fork()  # as after Ctrl-C while this thread waited
     leave.set()
     thread.join()
-    assert obtain.lock().acquire(timeout=1)
+    assert obtain.lock().acquire(timeout=60)
     obtain.lock().release()
 
 

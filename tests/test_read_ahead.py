@@ -89,5 +89,5 @@ def test_the_thread_may_take_a_block_at_any_moment_of_stopping():
     stream._free.put(memoryview(b""))
     stopping = threading.Thread(target=stream.stop, daemon=True)
     stopping.start()
-    stopping.join(5)
+    stopping.join(60)
     assert not stopping.is_alive()

@@ -71,7 +71,7 @@ def test_offsets_wait_for_no_other_thread(small, monkeypatch):
         assert begun.wait(60)
         other = threading.Thread(target=lambda: found.append(small.tokenize("the").char_offsets), daemon=True)
         other.start()
-        other.join(10)
+        other.join(30)
         assert found
     finally:
         gate.set()
