@@ -39,6 +39,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+# What tests write as root is to be read by others where a test says so, whatever files of this user are usually.
+os.umask(0o022)
+
 # Nor must what somebody has set for Python on this machine make a test pass, or fail: the processes that tests start have
 # it as Python has it by itself, and a test that needs it otherwise sets it.
 for _name in (
