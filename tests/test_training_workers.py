@@ -9,6 +9,7 @@ import time
 
 import pytest
 import texts
+import warned
 
 import nbbpe
 from nbbpe.counting import counters
@@ -111,10 +112,10 @@ def test_malformed_records_are_told_once_whoever_found_them(tmp_path, sizes):
     path = tmp_path / "a.jsonl"
     path.write_text((good * 9 + bad) * 60)
     sizes(for_workers=0, chunk=500, counted=500)
-    with pytest.warns(UserWarning, match="60 malformed records") as warned:
+    with pytest.warns(UserWarning, match="60 malformed records") as seen:
         tokenizer = nbbpe.train(path, 268, on_error="skip", workers=3)
-    assert len(warned) == 1
-    assert "line 10:" in str(warned[0].message)
+    (told,) = warned.of_nbbpe(seen)
+    assert "line 10:" in str(told.message)
     assert tokenizer.merges == nbbpe.train(documents=["the cat sat on the mat"] * 540, vocab_size=268).merges
     with pytest.raises(ValueError, match=r"a\.jsonl', line \d+0"):
         nbbpe.train(path, 268, workers=3)
