@@ -7,6 +7,7 @@ from typing import Any
 
 from .formats import folder, to_huggingface
 from .formats.for_transformers import new_config, saved_tokens, write_json
+from .formats.owners import ABOUT
 from .formats.transformers_names import CONFIG, JSON, MAP, ROLES
 from .model.model import Model
 from .system.atomic_files import made_folder, whole_file, write_text
@@ -50,7 +51,7 @@ def save_pretrained(
     # What the others refer to comes first.
     with made_folder(path), whole_file(os.path.join(path, JSON)) as unfinished:
         write_text(unfinished, text)
-    if os.path.exists(os.path.join(path, folder.ABOUT)):  # else nbbpe.load would go on to read another tokenizer
+    if os.path.exists(os.path.join(path, ABOUT)):  # else nbbpe.load would go on to read another tokenizer
         folder.write(path, model)
     names = [JSON, CONFIG, MAP]
     for name, content in {CONFIG: config, MAP: roles}.items():

@@ -176,8 +176,8 @@ class TokenizerFiles:
 
         Raises ValueError for what that format cannot hold: a custom pattern with a different meaning in the regex engine of
         tokenizers, special tokens that share an id or are spelled like another token, or a vocabulary of ranks without a
-        list of merges. Characters that are newer than the Unicode version of that engine may be split or normalized
-        differently there.
+        list of merges. Raises FileExistsError for the tokenizer.json of a folder in which `save` wrote another tokenizer.
+        Characters that are newer than the Unicode version of that engine may be split or normalized differently there.
 
         >>> tok.to_hf("tokenizer.json")
         >>> nbbpe.load("tokenizer.json") == tok
@@ -193,8 +193,9 @@ class TokenizerFiles:
         `version_line` says whether merges.txt begins with "#version: 0.2", as OpenAI's does. The files name neither the
         pattern nor the special tokens, so pass these to `from_files`. Raises ValueError for one path for both, and for what
         the files cannot hold: two ids with equal bytes, two special tokens with one id, a normalizer, a vocabulary of ranks
-        without a list of merges, or, without the version line, a first merge that looks like one. Warns of merges that look
-        like one, which tokenizers skips. A merge that occurs twice is written once.
+        without a list of merges, or, without the version line, a first merge that looks like one; FileExistsError for files
+        of a folder that `save` wrote. Warns of merges that look like one, which tokenizers skips. A merge that occurs
+        twice is written once.
 
         >>> tok.save_gpt2("vocab.json", "merges.txt")
         >>> open("merges.txt").readlines()[:2]

@@ -248,6 +248,25 @@ WRITERS = {
 }
 
 
+@pytest.mark.parametrize("name", ["vocab.json", "merges.txt", "tokenizer.json"])
+def test_no_part_of_a_saved_tokenizer_is_replaced_by_one_of_another(tmp_path, small, name):
+    small.save(tmp_path / "mine")
+    (tmp_path / "link").symlink_to(tmp_path / "mine" / name)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "mine").iterdir()}
+    other = nbbpe.Tokenizer(small._model.ordinary, small.merges)
+    for path in tmp_path / "mine" / name, tmp_path / "link":
+        vocab, merges = (tmp_path / "v.json", path) if name == "merges.txt" else (path, tmp_path / "m.txt")
+        with pytest.raises(FileExistsError, match=r"is a part of the tokenizer whose nbbpe\.json is beside it"):
+            other.to_hf(path) if name == "tokenizer.json" else other.save_gpt2(vocab, merges)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "mine").iterdir()} == before
+    small.to_hf(tmp_path / "mine" / "tokenizer.json")  # its own
+    assert nbbpe.load(tmp_path / "mine") == small
+    # A folder of others has no nbbpe.json, and its files are replaced.
+    for _ in range(2):
+        other.to_hf(tmp_path / "tokenizer.json")
+        other.save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+
+
 @pytest.fixture
 def elsewhere(tmp_path) -> Iterator[Path]:
     """A folder on another disk."""
@@ -460,7 +479,7 @@ def test_a_home_folder_is_told_and_no_folder_of_its_name_is_made(tmp_path, monke
         "save": lambda: small.save(name),
         "save_pretrained": lambda: small.save_pretrained(name),
         "to_hf": lambda: small.to_hf(f"{name}/tokenizer.json"),
-        "save_gpt2": lambda: small.save_gpt2(f"{name}/vocab.json", f"{name}/merges.txt"),
+        "save_gpt2": lambda: small.save_gpt2(f"{name}/v.json", f"{name}/m.txt"),
         "encode_file": lambda: small.encode_file(documents=["a b"], output_path=f"{name}/ids.bin"),
         "report": lambda: small.report(Path(f"{name}/report.html"), {"a": iter(["a b"])}),
     }

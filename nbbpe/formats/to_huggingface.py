@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 from ..model.extras import Flags
@@ -12,8 +13,11 @@ from ..system.excerpt import shown
 from ..system.paths import Path
 from ..text.normalizer import Chain, Normalizer
 from .gpt2 import spelled_vocab
+from .json_text import read_json
+from .owners import belongs_to_folder, find_owner
 from .packed_entries import has_twice
 from .spelling import spell, spelled_lines, token_of, unspell
+from .transformers_names import JSON
 from .word_ends import with_suffix
 
 # A token with any of these is not a special token like nbbpe's own; see model/extras.py.
@@ -21,10 +25,24 @@ TOKEN_FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 
 
 def write(path: Path, model: Model) -> None:
-    """Write a tokenizer.json. Raises ValueError for what the format cannot hold, before anything is written."""
+    """Write a tokenizer.json.
+
+    Raises ValueError for what the format cannot hold, and FileExistsError for that of a folder in which Tokenizer.save
+    wrote another tokenizer, before anything is written.
+    """
     text = content(model)
+    if (owner := find_owner(path, [JSON])) and not _is_about(owner, model):
+        raise belongs_to_folder(path)
     with whole_file(path) as unfinished:
         write_text(unfinished, text)
+
+
+def _is_about(path: str, model: Model) -> bool:
+    """Whether a nbbpe.json is that of this model."""
+    with suppress(OSError, ValueError):
+        about = read_json(path)
+        return isinstance(about, dict) and about.get("fingerprint") == model.fingerprint
+    return False
 
 
 def content(model: Model) -> str:

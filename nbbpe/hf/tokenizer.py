@@ -20,7 +20,7 @@ from transformers.tokenization_utils_base import PaddingStrategy, TruncationStra
 
 from ..encoding.decoder import Decoder
 from ..encoding.special_choice import ALL
-from ..formats.folder import ABOUT
+from ..formats.owners import ABOUT
 from ..formats.transformers_names import JSON
 from ..kernels.compiler.collector import paused_for
 from ..loading import load
