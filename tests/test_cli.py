@@ -411,6 +411,14 @@ def test_inspect(run, small):
     assert "text" not in json.loads(run("inspect", "tok", "--json").out)
 
 
+def test_inspect_shows_special_tokens_of_any_characters_in_one_line(run, tmp_path):
+    odd = nbbpe.train(iter(["ab"]), 261, ["a\nb", "\x1b[31m", " c ", "d,e", "é"], pattern="\\w\n|\x1b")
+    odd.save(tmp_path / "odd")
+    lines = run("inspect", tmp_path / "odd").out.splitlines()
+    assert r"special tokens  5: a\nb (256), \x1b[31m (257), ' c ' (258), 'd,e' (259)" in lines[3]
+    assert all(map(str.isprintable, lines))
+
+
 @pytest.mark.parametrize(("longest", "frequent", "unused"), [(2, 12, 3), (0, 0, 0), (1, 3, 14)])
 def test_inspect_shows_as_many_tokens_as_it_is_asked_for(run, longest, frequent, unused):
     numbers = ["--longest", longest, "--frequent", frequent, "--unused", unused]
@@ -673,6 +681,34 @@ def test_convert_to_a_folder_that_is_a_file_is_told(run, tmp_path, format_name, 
     assert (tmp_path / "a.txt").read_text() == "precious"
 
 
+@pytest.mark.parametrize("options", [["--to", "gpt2"], ["--to", "huggingface"]])
+def test_convert_does_not_replace_a_part_of_a_saved_tokenizer(run, tmp_path, small, options):
+    small.save(tmp_path / "mine")
+    done = run("convert", "other", tmp_path / "mine", *options)
+    assert_one_line_error(done, 2, "is a part of the tokenizer whose nbbpe.json is beside it")
+    assert nbbpe.load(tmp_path / "mine") == small
+    assert run("convert", "other", tmp_path / "mine").code == 0  # as a whole
+    assert nbbpe.load(tmp_path / "mine") == nbbpe.load("other")
+
+
+def test_convert_says_where_a_folder_has_another_tokenizer_that_is_read_first(run, tmp_path):
+    assert run("convert", "tok", tmp_path / "both", "--to", "huggingface").code == 0
+    assert "another" not in run("convert", "tok", tmp_path / "both", "--to", "gpt2").err
+    done = run("convert", "other", tmp_path / "both", "--to", "gpt2")
+    assert (done.code, len(done.err.splitlines())) == (0, 1)
+    assert "has a tokenizer.json of another tokenizer, which is read where the folder is named" in done.err
+    assert run("convert", "other", tmp_path / "both", "--to", "huggingface") == done._replace(
+        out=f"{tmp_path / 'both' / 'tokenizer.json'}: huggingface, 300 tokens\n", err=""
+    )
+
+
+def test_convert_names_its_file_where_the_working_folder_is_gone(folder, tmp_path):
+    for target in "x.json", "vocab.json", "x.tiktoken":
+        script = f"mkdir gone; cd gone; rmdir ../gone; nbbpe convert '{folder}/tok' {target}"
+        done = shell(script, tmp_path)
+        assert done.stderr.startswith(f"nbbpe: error: {target!r} starts from the working folder, which".encode()), done
+
+
 def test_convert_leaves_no_folder_after_an_error(run, tmp_path, small):
     small.with_special_tokens(["Ġ"]).save(tmp_path / "tok")  # as the blank is spelled
     done = run("convert", tmp_path / "tok", tmp_path / "new/deep", "--to", "huggingface")
@@ -746,6 +782,8 @@ def test_extend_by_seeds_needs_no_text(run, folder):
     expected = start.extend(documents=[], rules=rules)
     assert json.loads(run(*command, "--json").out)["n_new"] == len(expected) - len(start) > 0
     assert nbbpe.load(folder / "larger") == expected
+    for option in ["--workers", "2"], ["--min-frequency", "1"], ["--on-error", "skip"], ["--split-with", "regex"]:
+        assert_one_line_error(run(*command, *option), 2, f"{option[0]} is for texts, and with --seed-token alone")
     without_texts = "give the texts to learn from, or --mixture; not both (or --seed-token alone)"
     assert_one_line_error(run(*command, "--vocab-size", 500), 2, without_texts)
     assert_one_line_error(run("extend", "tok", "-o", "larger"), 2, without_texts)

@@ -6,14 +6,18 @@ import os
 import shlex
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal
 
 import click
 
+from ..formats.recognise import recognised
+from ..loading import load
 from ..model.special_tokens import check_special_tokens
 from ..system.links import target_of
+from ..tokenizer import Tokenizer
 from . import EXIT_FAILED, tables
-from .formats import FORMATS, find_format, read_tokenizer
+from .formats import FORMATS, Format, find_format, read_tokenizer
 from .options import as_usage, check_no_stdout, command, json_option, pattern_of, print_figures
 from .tables import shown_path
 
@@ -87,6 +91,7 @@ def convert(
             f"{shlex.join(unsaid)}",
             stacklevel=1,
         )
+    _warn_of_another(tokenizer, chosen, target, written)
     proof = chosen.verify(tokenizer, written) if verified else None
     about = {"format": chosen.name, "written": list(written), "n_tokens": n_tokens, "unsaid": unsaid}
     lines = [f"{shown_path(path)}: {chosen.name}, {n_tokens:,} tokens" for path in written]
@@ -94,6 +99,22 @@ def convert(
         about["verified"] = proof
         lines += [f"verified: {proof}"]
     print_figures(about, lines, as_json)
+
+
+def _warn_of_another(tokenizer: Tokenizer, chosen: Format, target: str, written: Sequence[str]) -> None:
+    """Warn if who names the folder that was written to gets another tokenizer, of files that were there before."""
+    if not os.path.isdir(target) or (found := recognised(target)).kind == chosen.name:
+        return
+    with suppress(ValueError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the files are not those of this conversion
+        if load(target) == tokenizer:
+            return
+    first = os.path.basename(found.sources[0])
+    warnings.warn(
+        f"{shown_path(target)} has a {first} of another tokenizer, which is read where the folder is named: name "
+        f"{shown_path(written[0])}, or move {first} away",
+        stacklevel=1,
+    )
 
 
 @command(

@@ -45,14 +45,14 @@ def ratio(value: float | None) -> str:
 
 
 def vocabulary_lines(name: str, figures: VocabularyFigures) -> list[str]:
-    special = ", ".join(f"{token} ({token_id:,})" for token, token_id in figures.special_tokens.items())
+    special = ", ".join(f"{_shown_special(token)} ({token_id:,})" for token, token_id in figures.special_tokens.items())
     n_special = f"{len(figures.special_tokens):,}"
     pairs = [
         ("tokens", f"{figures.n_tokens:,}"),
         ("merges", "none: merged by rank" if figures.n_merges is None else f"{figures.n_merges:,}"),
         ("special tokens", shortened(f"{n_special}: {special}" if special else n_special, WIDTH - 18)),
-        ("split pattern", shortened(shown_pattern(figures.pattern), WIDTH - 18)),
-        *([] if figures.normalizer is None else [("normalizer", str(figures.normalizer))]),
+        ("split pattern", shortened(printable(shown_pattern(figures.pattern)), WIDTH - 18)),
+        *([] if figures.normalizer is None else [("normalizer", printable(str(figures.normalizer)))]),
         ("type of ids", figures.dtype),
     ]
     lines = [name, *indented(facts(pairs)), "", "token lengths (without special tokens)"]
@@ -66,6 +66,14 @@ def vocabulary_lines(name: str, figures: VocabularyFigures) -> list[str]:
         longest = [(f"{len(each.token):,}", f"{each.token_id:,}", shown_token(each.token, 55)) for each in figures.longest]
         lines += ["", "longest tokens", *indented(table([("bytes", "id", "token"), *longest], left=[2]))]
     return lines
+
+
+def _shown_special(token: str) -> str:
+    """A special token in a list: quoted if spaces or a comma would hide where it begins or ends.
+
+    It comes from a file that anybody may have written, so it must not reach the terminal as it is.
+    """
+    return repr(token) if token != token.strip() or "," in token else printable(token)
 
 
 def text_lines(name: str, figures: TextFigures, n_unused: int) -> list[str]:

@@ -23,6 +23,7 @@ from .options import (
     as_paths,
     as_usage,
     check_no_stdout,
+    check_used,
     command,
     json_option,
     pattern_of,
@@ -44,6 +45,8 @@ from .training_options import (
     superwords_option,
     word_count,
 )
+
+_OF_TEXTS = "field", "on_error", "split_with", "workers", "min_frequency"  # options without effect on seeds
 
 
 @command(
@@ -266,7 +269,10 @@ def count_words(
 @source_options
 @workers_option
 @json_option
+@click.pass_context
 def extend(
+    context: click.Context,
+    /,
     tokenizer: str,
     inputs: Sequence[str],
     mixture: str | None,
@@ -290,6 +296,8 @@ def extend(
         raise click.UsageError("give the texts to learn from, or --mixture; not both (or --seed-token alone)")
     if vocab_size is None and has_texts:
         raise click.UsageError("--vocab-size is missing")
+    if seeds_alone:
+        check_used(context, _OF_TEXTS, "is for texts, and with --seed-token alone there are none")
     start = read_with_pattern(tokenizer, patterns)
     with as_usage():
         mixed = None if mixture is None else read_mixture(mixture)

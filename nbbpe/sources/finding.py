@@ -118,8 +118,8 @@ def check_field(field: str | None, inputs: Sequence[Input]) -> None:
             f"files of {', '.join((*_JSON_LINES, _JSON, *_TABLES))}"
         )
     if isinstance(first, ArrowColumn):
-        raise WrongArgument(f"{said} names a column of a table, and the Arrow data is a column: leave field out")
-    raise WrongArgument(f"{said} names a field of records, and documents are texts themselves: leave field out")
+        raise WrongArgument(f"{said} names a column of a table, and the Arrow data is a column: leave it out")
+    raise WrongArgument(f"{said} names a field of records, and documents are texts themselves: leave it out")
 
 
 def _has_fields(each: Input) -> bool:
