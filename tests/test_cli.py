@@ -309,6 +309,29 @@ def test_decode_refuses_ids_that_are_not_those_of_their_json(run, tmp_path, suff
     assert_one_line_error(run("decode", ids, "-t", "tok"), 1, said)
 
 
+@pytest.mark.parametrize("change", [lambda size: size // 2, lambda size: size + 2], ids=["shorter", "longer"])
+@pytest.mark.parametrize("name", ["ids.bin", "ids.npy", "ids.txt"])
+def test_decode_of_ids_that_change_while_they_are_read_is_an_error(run, tmp_path, monkeypatch, small, name, change):
+    """Before, .npy ended by SIGBUS, and others gave a part of the text as if it were all."""
+    ids = small.encode_array(TEXT * 400)
+    if name == "ids.npy":
+        np.save(tmp_path / name, ids)
+    else:
+        (tmp_path / name).write_bytes(ids.tobytes() if name == "ids.bin" else b" ".join(b"%d" % i for i in ids.tolist()))
+    monkeypatch.setattr("nbbpe.cli.streams._BLOCK", 1 << 12)
+    decode = nbbpe.Tokenizer.decode_bytes
+
+    def decode_and_change(*arguments):
+        os.truncate(tmp_path / name, change(os.path.getsize(tmp_path / name)))
+        monkeypatch.setattr(nbbpe.Tokenizer, "decode_bytes", decode)
+        return decode(*arguments)
+
+    monkeypatch.setattr(nbbpe.Tokenizer, "decode_bytes", decode_and_change)
+    done = run("decode", tmp_path / name, "-o", tmp_path / "out", "-t", "tok")
+    assert_one_line_error(done, 1, f"{str(tmp_path / name)!r} changed while it was read")
+    assert os.listdir(tmp_path) == [name]
+
+
 def test_special_tokens_in_a_text_can_be_plain_text(run, tmp_path, small):
     (tmp_path / "a.txt").write_text(f"the cat{texts.SPECIAL}sat")
     wanted = small.encode_ordinary(f"the cat{texts.SPECIAL}sat")
@@ -1315,6 +1338,8 @@ def test_messages_about_stdin_do_not_name_its_copy(folder, tmp_path):
     warning, error = done.stderr.splitlines()
     assert warning.startswith(b"nbbpe: warning: stdin contains NUL bytes")
     assert error.startswith(b"nbbpe: error: --field x names a field of records, and stdin is plain text by its name")
+    done = shell("printf abc | nbbpe decode --format npy -t tok", folder)
+    assert done.stderr.startswith(b"nbbpe: error: stdin is not a NumPy array file")
 
 
 def test_ids_in_a_numpy_file_come_from_stdin(folder, small, tmp_path):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import errno
 import glob
+import io
 import itertools
 import os
 import pathlib
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..sources.local import find_local
 from ..system.atomic_files import name_in_errors, whole_file
 from ..system.lazy import imported_on_use
 from ..system.links import is_device, target_of
@@ -49,7 +51,7 @@ def as_path(source: str) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="nbbpe-", dir=temporary_folder()) as folder:
         path = pathlib.Path(folder, "stdin")
-        COPIES[repr(os.fspath(path))] = "stdin"
+        COPIES[repr(os.fspath(path))] = COPIES[os.fspath(path)] = "stdin"  # quoted first, so that no quotes are left
         try:
             with open(path, "wb") as file:
                 file.writelines(stdin_blocks())
@@ -117,7 +119,8 @@ def _write(data: bytes) -> None:
 def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:
     """The ids of a file or of stdin, block by block: raw (.bin), .npy, or text.
 
-    Raises ValueError if a line has something that is not an id, naming the line, or if the last raw id is incomplete.
+    Raises ValueError if a line has something that is not an id, naming the line, or if the last raw id is incomplete, and
+    OSError for a file that changed while it was read.
     """
     from ..idfiles.sidecar import check_described, find_sidecar, sidecar_path
 
@@ -132,36 +135,46 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
         form = {".bin": "raw", ".npy": "npy"}.get(suffix, "text")
     if form == "npy" or (form == "raw" and suffix == ".npy"):
         with as_path(source) as path:
-            ids = _npy_array(os.fspath(path))
-            if about:
-                check_described(beside, about, len(ids), ids.dtype)
-            for start in range(0, len(ids), _BLOCK):
-                yield np.asarray(ids[start : start + _BLOCK])
+            check_mappable(path)  # a pipe has no size, by which a truncated array is told
+            with _unchanged(path) as file:
+                dtype, n_ids = _npy_ids(file, os.fspath(path))
+                if about:
+                    check_described(beside, about, n_ids, dtype)
+                while block := file.read(_BLOCK * dtype.itemsize):
+                    yield np.frombuffer(block, dtype, count=len(block) // dtype.itemsize)
         return
     read = _raw if form == "raw" else _numbers
     if source == STDIN:
         yield from read(_stdin(), "stdin", tokenizer)
         return
-    with open(source, "rb") as file:
+    with _unchanged(source) as file:
         if about and form == "raw":
             n_ids, rest = divmod(os.fstat(file.fileno()).st_size, tokenizer.dtype.itemsize)
             check_described(beside, about, n_ids + bool(rest), tokenizer.dtype)
         yield from read(file, source, tokenizer)
 
 
-def _npy_array(path: str) -> NDArray[Any]:
-    """The ids in a .npy file, mapped into memory. Raises ValueError that names the file if it holds none."""
-    from ..idfiles.opening import map_ids, read_npy_header
+@contextmanager
+def _unchanged(path: Path) -> Iterator[BinaryIO]:
+    """A file to read. Raises OSError if it changed meanwhile.
 
-    check_mappable(path)
-    with open(path, "rb") as file:
-        dtype, offset, n_ids = read_npy_header(file, path)
-        n_there = (os.fstat(file.fileno()).st_size - offset) / dtype.itemsize
-        if n_there != n_ids:
-            raise ValueError(
-                f"{path} holds {n_there:,.10g} ids, and its header says {n_ids:,}: it was truncated or added to"
-            )
-        return map_ids(file, dtype, offset, n_ids)
+    It is not mapped into memory: a mapped file that is cut short ends the process with SIGBUS, and leaves its output half
+    written.
+    """
+    with find_local(path).open() as file:
+        yield io.BufferedReader(cast(io.RawIOBase, file))
+
+
+def _npy_ids(file: BinaryIO, path: str) -> tuple[np.dtype[Any], int]:
+    """The type and the number of the ids that follow in a .npy file. Raises ValueError, naming the file, if it has none."""
+    from ..idfiles.opening import read_npy_header
+
+    dtype, offset, n_ids = read_npy_header(file, path)
+    n_there = (os.fstat(file.fileno()).st_size - offset) / dtype.itemsize
+    if n_there != n_ids:
+        raise ValueError(f"{path} holds {n_there:,.10g} ids, and its header says {n_ids:,}: it was truncated or added to")
+    file.seek(offset)
+    return dtype, n_ids
 
 
 def _raw(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:
