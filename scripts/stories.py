@@ -10,8 +10,10 @@ in real text. The same seed gives the same stories on every platform and Python 
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -143,8 +145,11 @@ def tell(chance: random.Random) -> str:
 def write_stories(path: Path, n_bytes: int, seed: int = 0, progress: Callable[[int], object] = int) -> int:
     """Write at least `n_bytes` of stories, and less than MAX_STORY_BYTES more; returns how many bytes.
 
-    The write is atomic. `progress` is called with the number of bytes of each block.
+    The write is atomic. `progress` is called with the number of bytes of each block. Raises OSError where nothing can be
+    written, as for a folder or a device, whose place the file would take.
     """
+    if path.exists() and not path.is_file():
+        raise FileExistsError(errno.EEXIST, "not a file, whose place the stories would take", str(path))
     chance = random.Random(seed)
     partial = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     written = 0
@@ -162,10 +167,21 @@ def write_stories(path: Path, n_bytes: int, seed: int = 0, progress: Callable[[i
     return written
 
 
+def size_in_megabytes(text: str) -> float:
+    """The size that an option gives, a positive number."""
+    size = float(text)
+    if not 0 < size < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number of megabytes")
+    return size
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("path", type=Path)
-    parser.add_argument("--megabytes", type=float, default=100, help="(%(default)s)")
+    parser.add_argument("--megabytes", type=size_in_megabytes, default=100, help="(%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     arguments = parser.parse_args()
-    write_stories(arguments.path, int(arguments.megabytes * 1e6), arguments.seed)
+    try:
+        write_stories(arguments.path, int(arguments.megabytes * 1e6), arguments.seed)
+    except OSError as error:
+        sys.exit(f"{parser.prog}: {arguments.path}: {error.strerror}")

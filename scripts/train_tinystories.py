@@ -19,6 +19,7 @@ from typing import TypeVar
 
 import nbbpe
 from dataset import Dataset, find_texts, made_up_texts
+from stories import size_in_megabytes
 
 T = TypeVar("T")
 
@@ -68,15 +69,26 @@ def check(tokenizer: nbbpe.Tokenizer, ids_path: Path, text_path: Path) -> None:
             sys.exit(f"{ids_path}: the ids end before {text_path} does")
 
 
+def at_least(least: int) -> Callable[[str], int]:
+    """The type of an option that is a number, so that one that is too small is told before any work."""
+
+    def number(text: str) -> int:
+        if int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text} is less than {least}")
+        return int(text)
+
+    return number
+
+
 def parse_arguments(dataset: Dataset, description: str | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--input", type=Path, metavar="FILE", help=f"train on this plain text instead of {dataset.name}")
     source.add_argument("--sample", action="store_true", help="train on a few made-up stories")
     source.add_argument("--generate", action="store_true", help="make up stories without trying the hub")
-    parser.add_argument("--size", type=float, metavar="MB", help="of made-up stories (100; with --sample 5)")
-    parser.add_argument("--vocab-size", type=int, metavar="N", help=f"({dataset.vocab_size}; with --sample 1000)")
-    parser.add_argument("--workers", type=int, metavar="N", help="(as many as there are processors)")
+    parser.add_argument("--size", type=size_in_megabytes, metavar="MB", help="of made-up stories (100; with --sample 5)")
+    parser.add_argument("--vocab-size", type=at_least(257), metavar="N", help=f"({dataset.vocab_size}; with --sample 1000)")
+    parser.add_argument("--workers", type=at_least(1), metavar="N", help="(as many as there are processors)")
     parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="texts (%(default)s)")
     out = Path("out", dataset.name.lower())
     parser.add_argument("--out", type=Path, default=out, metavar="DIR", help="tokenizer and ids (%(default)s)")
@@ -85,6 +97,11 @@ def parse_arguments(dataset: Dataset, description: str | None) -> argparse.Names
         parser.error(f"--input {arguments.input} is not a file")
     if arguments.input and arguments.input.suffix.lower() in NO_PLAIN_TEXT:
         parser.error(f"--input {arguments.input} is no plain text, whose bytes are compared with the decoded ids")
+    if arguments.input and not arguments.input.stat().st_size:
+        parser.error(f"--input {arguments.input} is empty")
+    for option, folder in ("--data", arguments.data), ("--out", arguments.out):
+        if folder.exists() and not folder.is_dir():
+            parser.error(f"{option} {folder} is not a folder")
     if arguments.size is None:
         arguments.size = 5 if arguments.sample else 100
     if arguments.vocab_size is None:

@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import importlib
 import os
+import stat
 import subprocess
 import threading
 from collections import Counter
@@ -81,6 +82,17 @@ def test_stories_fill_all_their_slots(script, tmp_path):
         assert not set("{}[]|%<>_") & set(document)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_stories_take_the_place_of_no_pipe_or_device(script, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in "pipe", "link":
+        with pytest.raises(FileExistsError, match="not a file"):
+            script("stories").write_stories(tmp_path / name, 1000)
+    assert sorted(os.listdir(tmp_path)) == ["link", "pipe"]
+    assert stat.S_ISFIFO(os.stat(tmp_path / "link").st_mode)
+
+
 def test_stories_have_a_vocabulary_like_texts_own(script, tmp_path):
     script("stories").write_stories(tmp_path / "stories.txt", 2_000_000)
     text = (tmp_path / "stories.txt").read_text(encoding="utf-8")
@@ -98,6 +110,10 @@ def test_stories_that_cannot_be_written_leave_nothing(script, tmp_path):
     stories = script("stories")
     with pytest.raises(FileNotFoundError):
         stories.write_stories(tmp_path / "missing" / "stories.txt", 1000)
+    with pytest.raises(FileExistsError):
+        stories.write_stories(tmp_path, 1000)
+    done = run_job("missing/stories.txt", name="stories.py", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "stories.py: missing/stories.txt: No such file or directory\n")
 
     def interrupt(n_bytes: int) -> None:
         raise KeyboardInterrupt
@@ -401,20 +417,27 @@ def test_main_names_an_input_that_is_missing(tmp_path):
         (["--input", "t.txt.gz"], "--input t.txt.gz is no plain text, whose bytes are compared with the decoded ids"),
         (["--input", "t.txt", "--sample"], "argument --sample: not allowed with argument --input"),
         (["--sample", "--generate"], "argument --generate: not allowed with argument --sample"),
+        (["--input", "empty.txt"], "--input empty.txt is empty"),
+        (["--sample", "--out", "t.txt"], "--out t.txt is not a folder"),
+        (["--sample", "--data", "t.txt"], "--data t.txt is not a folder"),
+        (["--sample", "--workers", "0"], "argument --workers: 0 is less than 1"),
+        (["--sample", "--size", "nan"], "argument --size: nan is not a positive number of megabytes"),
+        (["--sample", "--size", "0"], "argument --size: 0 is not a positive number of megabytes"),
+        (["--sample", "--vocab-size", "0"], "argument --vocab-size: 0 is less than 257"),
     ],
 )
 def test_main_refuses_what_it_would_take_for_something_else(tmp_path, arguments, message):
     for name in "t.txt", "t.txt.gz", "t.jsonl":
         (tmp_path / name).write_bytes(gzip.compress(b"a text") if name.endswith(".gz") else b'{"text": "a text"}\n')
+    (tmp_path / "empty.txt").touch()
     done = run_job(*arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.endswith(f"error: {message}\n")
+    assert not (tmp_path / "data").exists()
 
 
-def test_main_ignores_no_number(tmp_path):
-    done = run_job("--sample", "--size", "0.1", "--vocab-size", "0", cwd=tmp_path)
-    assert done.returncode == 1
-    assert "vocab_size=0 is too small" in done.stderr
+def test_main_makes_up_as_much_as_it_is_asked_for(tmp_path):
+    assert run_job("--sample", "--size", "0.1", "--vocab-size", "300", cwd=tmp_path).returncode == 0
     assert 100_000 <= (tmp_path / "data" / "stories-0.1MB-train.txt").stat().st_size < 120_000
 
 
