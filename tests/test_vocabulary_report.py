@@ -290,6 +290,7 @@ def test_the_page_is_whole_escaped_and_loads_nothing(tmp_path, quiet):
     assert not re.search(r"[\u202e\x00\x1b]", html)  # shown as escapes
     assert any("<script>" in each for each in checked.texts)
     assert "default-src 'none'" in html
+    assert "A word is a pretoken with a letter" in html  # not what `nbbpe compare` takes for one
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html"]
 
 
@@ -388,12 +389,12 @@ def test_the_command_writes_the_same_page(small, tmp_path):
     command = ["-m", "nbbpe", "report", "tok", "--on"]
     done = processes.ended(*command, "a.txt", "-o", "r.html", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "r.html: 400 tokens on a.txt\n"
+    assert done.stdout == "r.html: a vocabulary of 400 tokens on a.txt\n"
     several = [f"{number}.txt" for number in range(6)]
     for name in several:
         (tmp_path / name).write_text("the cat")
     done = processes.ended(*command, *" --on ".join(several).split(), "-o", "s.html", cwd=tmp_path)
-    assert done.stdout == "s.html: 400 tokens on 0.txt, 1.txt, 2.txt, 3.txt, 4.txt, ...\n"
+    assert done.stdout == "s.html: a vocabulary of 400 tokens on 0.txt, 1.txt, 2.txt, 3.txt, 4.txt, ...\n"
     small.report(tmp_path / "mine.html", tmp_path / "a.txt", name="tok")
     assert (tmp_path / "r.html").read_bytes() == (tmp_path / "mine.html").read_bytes()
     done = processes.ended(*command, "a.txt", "-o", "r.txt", cwd=tmp_path)

@@ -130,8 +130,9 @@ def report(
     """Write a report on a vocabulary as one HTML page, to read before you decide on it, or print its figures as JSON.
 
     For each TEXT and each script: compression at every size of the vocabulary, tokens per word, and the gain of twice the
-    vocabulary. Of the tokens: the longest, those that begin or end inside a character, those that are never
-    used, near duplicates. A TEXT is like the INPUTS of `nbbpe train`.
+    vocabulary. A word is a pretoken with a letter, and special tokens are left out; in `nbbpe compare` words have
+    whitespace around them, and all tokens count. Of the tokens: the longest, those that begin or end inside a character,
+    those that are never used, near duplicates. A TEXT is like the INPUTS of `nbbpe train`.
     """
     if target is None and not as_json:
         raise click.UsageError("give -o FILE for a page, --json for the figures, or both")
@@ -145,7 +146,11 @@ def report(
         on = dict(zip(names, paths, strict=True))
         figures = reported.report(target, on, name=shown_path(tokenizer), **options)
     data = {"tokenizer": tokenizer, "n_vocab": len(reported), **_report_as_data(figures)} if as_json else {}
-    print_figures(data, [f"{shown_path(target or '')}: {len(reported):,} tokens on {first_few(names, show=str)}"], as_json)
+    print_figures(
+        data,
+        [f"{shown_path(target or '')}: a vocabulary of {len(reported):,} tokens on {first_few(names, show=str)}"],
+        as_json,
+    )
 
 
 def _report_as_data(figures: ReportFigures) -> dict[str, Any]:

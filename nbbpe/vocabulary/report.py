@@ -174,6 +174,7 @@ def _compression(figures: ReportFigures) -> list[str]:
     lines = [Series(printable(row.name), sizes, row.bytes_per_token_by_size) for row in figures.texts if row.n_bytes]
     return [
         *parts,
+        "<p>A word is a pretoken with a letter. Special tokens are not among the bytes and tokens.</p>",
         "<p>What each text would take with only the first tokens of this vocabulary. Where a line is flat, more tokens "
         "gain nothing for that text.</p>",
         line_chart("Bytes per token of each text, by size of the vocabulary", "bytes per token", lines),
