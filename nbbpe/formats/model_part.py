@@ -71,12 +71,12 @@ class ModelPart:
         if (packed is None or min(map(len, special), default=2) == 1) and (shared := _shared(special, entries, lines)):
             ordinary = _without(entries, set(special) - shared)
             packed = None if digits else _packed(ordinary, lines)
-        if packed is not None:
-            _check_tokens(packed[0], ordinary, ordinary, entries, special, self.ignore_merges)
+        of_text = ordinary if packed else unspelled(ordinary)
+        vocab = packed[0] if packed else PackedVocab.of(vocab_of(ordinary, of_text, "model.vocab"))
+        _check_bytes(vocab, entries, special)
+        _check_spelling(ordinary, of_text, entries, special, self.ignore_merges)
+        if packed:
             return Tokens(*packed, shared)
-        of_text = unspelled(ordinary)
-        vocab = PackedVocab.of(vocab_of(ordinary, of_text, "model.vocab"))
-        _check_tokens(vocab, ordinary, of_text, entries, special, self.ignore_merges)
         # Before those of the file stand the merges that make the ends of words.
         first_number = self.n_skipped + len(self.lines) - len(lines)
         merges = _merges(lines, first_number, set(vocab.tokens()), of_text, special)
@@ -139,14 +139,8 @@ def _packed(entries: Mapping[str, Any], lines: list[Any]) -> tuple[PackedVocab, 
     return None if vocab is None or merges is None or has_twice(merges) else (vocab, merges)
 
 
-def _check_tokens(
-    vocab: PackedVocab,
-    ordinary: Mapping[str, Any],
-    tokens: Mapping[str, Any],
-    entries: Mapping[str, Any],
-    special: Collection[str],
-    whole: bool,
-) -> None:
+def _check_bytes(vocab: PackedVocab, entries: Mapping[str, Any], special: Collection[str]) -> None:
+    """Raise ValueError unless the vocabulary has the bytes that it needs."""
     try:
         with naming("model"):
             check_bytes(vocab)
@@ -155,7 +149,6 @@ def _check_tokens(
         if not of_bytes:
             raise
         raise ValueError(f"{error}; a byte's token cannot be an added token too, as {', '.join(of_bytes)} is") from None
-    _check_spelling(ordinary, tokens, entries, special, whole)
 
 
 def _check_spelling(
