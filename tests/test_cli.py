@@ -221,6 +221,11 @@ def test_decode_does_not_replace_the_ids_that_it_reads(run, tmp_path, small, mon
         assert done.code == 2
         assert done.err == "nbbpe: error: 'ids.bin' cannot be both input and output\n"
         assert Path("ids.bin").read_bytes() == before
+    for target in "ids.bin.json", "ids.bin.ends":
+        before = Path(target).read_bytes()
+        done = run("decode", "ids.bin", "-o", target, "-t", "tok")
+        assert (done.code, done.err) == (2, f"nbbpe: error: '{target}' cannot be both input and output\n")
+        assert Path(target).read_bytes() == before
     assert run("decode", "ids.bin", "-o", "/dev/stdout", "-t", "tok").code == 0
 
 

@@ -13,6 +13,7 @@ import click
 
 from ..encoding.special_choice import Choice, allowed_in, find_separator
 from ..inspection import count_tokens_of_each, encoded
+from ..system.beside_ids import SIDECAR, files_of_ids
 from ..system.links import is_device
 from ..system.paths import check_not_read
 from ..system.worker_processes import WorkerError
@@ -177,7 +178,7 @@ def decode(source: str, target: str, form: str | None, tokenizer: str, patterns:
     """
     decoder = read_with_pattern(tokenizer, patterns)
     if STDIN not in (source, target) and not is_device(target):
-        check_not_read([source], target)
+        check_not_read([source, *files_of_ids([source + SIDECAR])], target)
     done = 0
     with output(target) as file:
         for ids in read_ids(source, form, decoder):
