@@ -223,7 +223,7 @@ def test_a_pattern_is_compared_on_characters_of_all_its_sets(pattern):
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         assert get_pattern(pattern).tables is None
-    assert len(warned.of_nbbpe(seen)) == (r"\b" not in pattern)
+    assert len(warned.here(seen)) == (r"\b" not in pattern)
 
 
 def test_a_letter_matches_what_it_matches_for_regex_where_case_is_ignored():

@@ -203,7 +203,7 @@ def test_counts_that_are_no_whole_numbers_are_an_error(small, recwarn, change):
     for figure in inspection.merge_counts, inspection.compression_by_size:
         with pytest.raises(ValueError, match="token_counts must be whole numbers"):
             figure(small, counts)
-    assert not warned.of_nbbpe(recwarn)
+    assert not warned.here(recwarn)
 
 
 @pytest.mark.parametrize(("wrong", "error"), [(-1, ValueError), (2.5, TypeError), ("3", TypeError), (None, TypeError)])
@@ -347,7 +347,7 @@ def test_what_is_odd_about_a_text_to_compare_on_is_told_once(small, other, tmp_p
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         inspection.compare(small, other, [tmp_path / "a.csv", tmp_path / "b.jsonl"], on_error="skip")
-    table, skipped = [str(each.message) for each in warned.of_nbbpe(caught)]
+    table, skipped = [str(each.message) for each in warned.here(caught)]
     assert "is a table" in table
     assert "1 malformed record was skipped" in skipped
 

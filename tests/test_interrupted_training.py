@@ -218,7 +218,7 @@ def test_a_signal_at_the_last_merge_is_no_interruption(recwarn):
     assert sent
     assert kept.merges == whole.merges
     assert "interrupted" not in kept.provenance["training"]
-    assert not warned.of_nbbpe(recwarn)
+    assert not warned.here(recwarn)
 
 
 def test_signals_that_are_ignored_stay_so_and_other_threads_get_none():

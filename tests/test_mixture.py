@@ -506,7 +506,7 @@ def test_a_source_that_is_read_again_brings_one_warning_of_its_records(tmp_path,
     source = nbbpe.Mixture({"a": path}, held_out=held_out) if is_mixed else path
     with pytest.warns(UserWarning, match="was skipped") as caught:
         nbbpe.train(source, 264, on_error="skip", superwords=superwords)
-    assert [str(each.message)[:31] for each in warned.of_nbbpe(caught)] == ["1 malformed record was skipped:"]
+    assert [str(each.message)[:31] for each in warned.here(caught)] == ["1 malformed record was skipped:"]
 
 
 @pytest.mark.parametrize("parity", [False, True])
@@ -519,7 +519,7 @@ def test_one_warning_is_of_the_records_of_all_sources(tmp_path, parity):
     mixture = nbbpe.Mixture(sources, parity=nbbpe.Parity(parallel=dict.fromkeys(sources, measure)) if parity else False)
     with pytest.warns(UserWarning, match="were skipped") as caught:
         nbbpe.train(mixture, 260, on_error="skip")
-    (told,) = [str(each.message) for each in warned.of_nbbpe(caught)]
+    (told,) = [str(each.message) for each in warned.here(caught)]
     assert told.startswith(f"{4 if parity else 2} malformed records were skipped: ")
     assert 0 < told.index("b.jsonl") < told.index("a.jsonl")
 
@@ -596,4 +596,4 @@ def test_a_source_of_empty_records_is_named_once(tmp_path):
     (tmp_path / "b.jsonl").write_text("".join(f'{{"text": "the cat {i}"}}\n' for i in range(99)))
     with pytest.warns(UserWarning, match="^there is no text of 'a', neither to train on nor to hold out") as caught:
         nbbpe.train(nbbpe.Mixture({name: tmp_path / f"{name}.jsonl" for name in "ab"}, held_out=0.1), 260)
-    assert len(warned.of_nbbpe(caught)) == 1
+    assert len(warned.here(caught)) == 1

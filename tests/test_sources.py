@@ -572,7 +572,7 @@ def test_a_bad_record_is_named_by_file_and_line_or_left_out_and_counted(small, t
             with pytest.warns(UserWarning, match="1 malformed record was skipped") as seen:
                 ids = encoded(small, path, tmp_path, workers, on_error="skip", separator=texts.SPECIAL)
             assert ids == wanted
-            (told,) = warned.of_nbbpe(seen)
+            (told,) = warned.here(seen)
             assert f"{str(path)!r}, line {place}: {BAD[bad]}" in str(told.message)
 
 
@@ -640,7 +640,7 @@ def test_a_null_in_a_column_is_named_by_its_row_or_left_out(small, tmp_path, cut
         with pytest.warns(UserWarning, match="2 malformed records were skipped: .* row 2 .*: .*; .* row 4 .*: ") as seen:
             ids = encoded(small, tmp_path / name, tmp_path, workers, on_error="skip")
         assert ids == ids_of(small, [text for text in documents if text])
-        assert len(warned.of_nbbpe(seen)) == 1
+        assert len(warned.here(seen)) == 1
 
 
 def test_a_warning_that_is_an_error_leaves_no_output(small, tmp_path):

@@ -158,7 +158,7 @@ def test_one_warning_says_how_many_merges_there_are():
     message = "pairs for only 4 of the 743 merges that vocab_size=1000 asks for.* 261 tokens"
     with pytest.warns(UserWarning, match=message) as seen:
         tokenizer = nbbpe.train(iter(["bab cab"]), 1000, ["<s>"])
-    (told,) = warned.of_nbbpe(seen)
+    (told,) = warned.here(seen)
     assert told.filename == __file__
     assert len(tokenizer) == tokenizer.vocab_size == 256 + len(tokenizer.merges) + 1 == 261
 

@@ -114,7 +114,7 @@ def test_malformed_records_are_told_once_whoever_found_them(tmp_path, sizes):
     sizes(for_workers=0, chunk=500, counted=500)
     with pytest.warns(UserWarning, match="60 malformed records") as seen:
         tokenizer = nbbpe.train(path, 268, on_error="skip", workers=3)
-    (told,) = warned.of_nbbpe(seen)
+    (told,) = warned.here(seen)
     assert "line 10:" in str(told.message)
     assert tokenizer.merges == nbbpe.train(documents=["the cat sat on the mat"] * 540, vocab_size=268).merges
     with pytest.raises(ValueError, match=r"a\.jsonl', line \d+0"):

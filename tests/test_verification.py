@@ -129,7 +129,7 @@ def test_a_format_that_cannot_hold_what_is_put_around_a_text_says_so(small, tmp_
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 call(tokenizer)
-            told = [str(each.message) for each in warned.of_nbbpe(caught)]
+            told = [str(each.message) for each in warned.here(caught)]
             assert len(told) == is_told
             said = f"cannot hold which tokens encode(text, add_special_tokens=True) puts around a text ('{texts.SPECIAL}'"
             assert all(said in message for message in told)

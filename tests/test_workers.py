@@ -189,7 +189,7 @@ def test_where_no_process_can_be_forked_fewer_do_the_work(few_processes, n_proce
     said = rf"more than {n_processes} of 3 worker processes .*: use fewer workers"
     with pytest.warns(UserWarning, match=said) as seen:
         results = list(run_jobs(Adder, range(10), 3))
-    assert len(warned.of_nbbpe(seen)) == 1
+    assert len(warned.here(seen)) == 1
     assert sorted(number for number, result in results if result is ENDED) == list(range(10))
     assert len([number for number, _ in results if number is None]) == max(n_processes, 1)
     assert multiprocessing.active_children() == []

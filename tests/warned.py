@@ -1,4 +1,4 @@
-"""What nbbpe warned of, among the warnings that pytest or Python recorded."""
+"""What a test warned of, among the warnings that pytest or Python recorded meanwhile."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import warnings
 from collections.abc import Iterable
 
 
-def of_nbbpe(recorded: Iterable[warnings.WarningMessage]) -> list[warnings.WarningMessage]:
-    """The warnings for the user. Python may free what other tests left meanwhile, and warn of a file that nobody closed."""
-    return [each for each in recorded if issubclass(each.category, UserWarning)]
+def here(recorded: Iterable[warnings.WarningMessage]) -> list[warnings.WarningMessage]:
+    """All but those of files that nobody closed: Python may free what other tests left, at any time."""
+    return [each for each in recorded if not issubclass(each.category, ResourceWarning)]
