@@ -237,7 +237,7 @@ def _named(config: Mapping[str, Any]) -> Iterator[Named]:
             entry: Any = {"content": value} if isinstance(value, str) else value
             token = _token(entry, True, role is not None)
             # All of a role are special. An object in a list of the config is if it says so; the older file never does.
-            token["special"] = role is not None or _token(entry, "__type" not in entry)["special"]
+            token["special"] = role is not None or bool(entry.get("special", "__type" not in entry))
             yield Named(role, token, not isinstance(value, str))
 
 
