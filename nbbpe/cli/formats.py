@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
 
@@ -71,23 +71,18 @@ class Format(NamedTuple):
         return verify_written(tokenizer._model, tokenizer.encode, self.name, written)
 
 
-def _made_folder(folder: str) -> AbstractContextManager[None]:
-    """See made_folder. The working folder is there, or else errors name the file that cannot be written to it."""
-    return made_folder(folder) if folder else nullcontext()
-
-
 def _write_gpt2(tokenizer: Tokenizer, path: str) -> Sequence[str]:
     """vocab.json has the special tokens among the others; the format cannot say which they are, nor the pattern."""
     folder = os.path.dirname(path) if os.path.basename(path) == "vocab.json" else path
     vocab_path, merges_path = (os.path.join(folder, name) for name in ("vocab.json", "merges.txt"))
-    with _made_folder(folder):
+    with made_folder(folder):
         tokenizer.save_gpt2(vocab_path, merges_path)
     return [vocab_path, merges_path]
 
 
 def _write_huggingface(tokenizer: Tokenizer, path: str) -> Sequence[str]:
     target = path if path.endswith(".json") else os.path.join(path, "tokenizer.json")
-    with _made_folder(os.path.dirname(target)):
+    with made_folder(os.path.dirname(target)):
         tokenizer.to_hf(target)
     return [target]
 

@@ -112,9 +112,13 @@ def write_text(path: Path, text: str) -> None:
 def made_folder(folder: str) -> Iterator[None]:
     """A context in which a folder exists; the folders made for it are removed again after an error, if they are empty.
 
-    Of a symlink to a folder that is missing, that folder is made. Raises NotADirectoryError for a file in its place,
-    OSError where it cannot be made, and what `target_of` raises.
+    Of a symlink to a folder that is missing, that folder is made. For "", the working folder, nothing is done: it is there,
+    or errors name the file that cannot be written to it. Raises NotADirectoryError for a file in its place, OSError where
+    it cannot be made, and what `target_of` raises.
     """
+    if not folder:
+        yield
+        return
     missing = []
     path = made = absolute(folder) if os.path.isdir(folder) else target_of(folder)
     while not os.path.exists(path):
