@@ -69,9 +69,9 @@ def forecast(
     cut_rules = CutRules(rules.pattern, rules.special_tokens)
     parts = [part for each in inputs for part in each.cut(n_bytes // (8 * _N_PLACES), cut_rules)]
     n_places = min(_N_PLACES, len(parts))
-    places = [parts[i * len(parts) // n_places] for i in range(n_places)]
     if n_places < 2:
         return None
+    places = [parts[i * len(parts) // n_places] for i in range(n_places)]
     # Compiling is not part of the rate.
     warm_up(rules)
     began = time.process_time()
