@@ -35,9 +35,9 @@ from ..text.normalizer import Chain, as_normalizer
 from . import folder_tables, for_transformers, gpt2
 from .folder_entries import read_extras, read_origin, read_special_tokens, spelled_extras
 from .json_text import check_format, read_json
-from .owners import ABOUT
+from .owners import ABOUT, OWN_NAMES
 
-_VOCAB, _MERGES = gpt2.OWN_NAMES
+_VOCAB, _MERGES = OWN_NAMES
 _TABLES = folder_tables.TABLES
 _VERSION = 1
 _VERSION_WITH_RULES = 2  # where how tokens are found decides of ids: an older nbbpe must not read it

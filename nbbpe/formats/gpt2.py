@@ -27,12 +27,11 @@ from ..system.links import target_of
 from ..system.paths import Path, check_tokenizer_file, checked_name
 from ..system.user_warnings import warn_user
 from .json_text import read_json
-from .owners import belongs_to_folder, find_owner
+from .owners import OWN_NAMES, belongs_to_folder, find_owner
 from .packed_entries import has_twice, packed_entries, packed_merges
 from .spelling import spell, spelled_lines, spelled_tokens, token_of, unspell, unspelled
 
 _END = "<|endoftext|>"
-OWN_NAMES = "vocab.json", "merges.txt"
 _FEW_UNUSED = 0.01  # of all tokens, which may be without a merge
 _ENDING_WORDS = {bytes([byte]) + b"</w>" for byte in range(256)}
 
@@ -280,10 +279,11 @@ def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool 
     Tokenizer.save wrote, before anything is written.
     """
     check_bool("version_line", version_line)
-    if target_of(vocab_path) == target_of(merges_path):
+    targets = target_of(vocab_path), target_of(merges_path)
+    if targets[0] == targets[1]:
         raise ValueError(f"{os.fspath(vocab_path)!r} is given for both files, of which one would replace the other")
-    for path in vocab_path, merges_path:
-        if find_owner(path, OWN_NAMES):  # they say less than that folder's own, even of the same tokenizer
+    for path, target in zip((vocab_path, merges_path), targets, strict=True):
+        if find_owner(target, OWN_NAMES):  # they say less than that folder's own, even of the same tokenizer
             raise belongs_to_folder(path)
     model.check_plain("the format of GPT-2's files")
     if model.whole:

@@ -1,19 +1,22 @@
-"""Which files belong to a folder that Tokenizer.save wrote: writers of other formats must not replace them."""
+"""Which files belong to a folder that Tokenizer.save wrote: they are read with it, and no other format replaces them."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection
 
-from ..system.links import target_of
 from ..system.paths import Path
 
 ABOUT = "nbbpe.json"
+OWN_NAMES = "vocab.json", "merges.txt"  # of files that say less without it than others of these names
 
 
-def find_owner(path: Path, names: Collection[str]) -> str | None:
-    """The nbbpe.json beside a file of one of these names, which says what the file is a part of; None if there is none."""
-    folder, name = os.path.split(target_of(path))
+def find_owner(path: str, names: Collection[str]) -> str | None:
+    """The nbbpe.json beside a file of one of these names, which says what the file is a part of; None if there is none.
+
+    Who writes gives the file that a symlink points to; who reads gives the name that was given.
+    """
+    folder, name = os.path.split(path)
     about = os.path.join(folder, ABOUT)
     return about if name in names and os.path.isfile(about) else None
 

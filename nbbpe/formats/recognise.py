@@ -13,6 +13,7 @@ from ..system.git_lfs import IS_LFS_POINTER, LFS_POINTER
 from ..system.paths import Path, check_tokenizer_file, is_url, not_meant
 from . import folder, gpt2, huggingface, minbpe, tekken, tiktoken
 from .known_names import encoding_of_model, found_by_name
+from .owners import ABOUT, OWN_NAMES, find_owner
 
 Kind = Literal["nbbpe", "huggingface", "tiktoken", "tekken", "gpt2", "minbpe"]
 
@@ -120,7 +121,7 @@ def _in_folder(path: Path) -> Recognised:
     """The format in a folder. Formats that hold more come first: others are often beside them for older programs."""
     folder = os.fspath(path)
     names = sorted(map(os.fsdecode, os.listdir(folder)))  # of a str of NumPy, os.listdir gives bytes
-    if "nbbpe.json" in names:
+    if ABOUT in names:
         return Recognised("nbbpe", (folder,))
     if "tokenizer.json" in names:
         return Recognised("huggingface", (os.path.join(folder, "tokenizer.json"),), beside=True)
@@ -156,8 +157,7 @@ def _file(path: Path) -> Recognised:
     if start.startswith(minbpe.FIRST_WORD):
         return Recognised("minbpe", (name,))
     # Our vocab.json and merges.txt do not hold everything: alone they would be another tokenizer.
-    own_names = "nbbpe.json", "vocab.json", "merges.txt"
-    if os.path.basename(name) in own_names and os.path.isfile(os.path.join(os.path.dirname(name), "nbbpe.json")):
+    if find_owner(name, (ABOUT, *OWN_NAMES)):
         return Recognised("nbbpe", (os.path.dirname(name),))
     for vocab, merges in _PAIRS:
         if name.endswith((vocab, merges)):

@@ -10,6 +10,7 @@ from ..model.extras import Flags
 from ..model.model import Model
 from ..system.atomic_files import whole_file, write_text
 from ..system.excerpt import shown
+from ..system.links import target_of
 from ..system.paths import Path
 from ..text.normalizer import Chain, Normalizer
 from .gpt2 import spelled_vocab
@@ -31,7 +32,7 @@ def write(path: Path, model: Model) -> None:
     wrote another tokenizer, before anything is written.
     """
     text = content(model)
-    if (owner := find_owner(path, [JSON])) and not _is_about(owner, model):
+    if (owner := find_owner(target_of(path), [JSON])) and not _is_about(owner, model):
         raise belongs_to_folder(path)
     with whole_file(path) as unfinished:
         write_text(unfinished, text)
