@@ -70,14 +70,6 @@ class Encoded:
             padding = padding._replace(pads={name: self.applied.number_of_padding})
         return padding.apply(name, column)[0]
 
-    def tokens_of_row(self, number: int) -> list[str] | None:
-        """The tokens of a row as tokenizers shows them; None if it must tell."""
-        tokens = self.applied.spelled(self.frame.put(_rows(self.ids, self._cut_of(number)))[0])
-        if tokens is None or self.padding is None:
-            return tokens
-        # The name that is given for padding, of which the id may be another token's: an unknown name has that of unk_token.
-        return self.padding.apply("tokens", [tokens])[0]
-
     def ranges_of_row(self, number: int) -> list[range] | None:
         """The tokens of each text in a row, without padding; None if tokenizers must tell."""
         cut = self._cut_of(number)
@@ -99,6 +91,10 @@ class Encoded:
 
     def _ids(self, cut: Cut, rows: Rows, ids: Rows) -> Rows:
         return ids
+
+    def _tokens(self, cut: Cut, rows: Rows, ids: Rows) -> Rows | None:
+        found = [tokens for row in ids if (tokens := self.applied.spelled(row)) is not None]
+        return found if len(found) == len(ids) else None
 
     def _types(self, cut: Cut, rows: Rows, ids: Rows) -> Rows:
         return self.frame.type_rows(rows, ids, cut.later)
@@ -153,6 +149,7 @@ def _rows(values: list[int] | NDArray[Any], cut: Cut) -> Rows:
 # Of each column; `rows` are stretches of the ids of texts, `ids` the same with those around.
 _COLUMNS: dict[str, Callable[[Encoded, Cut, Rows, Rows], Rows | None]] = {
     "input_ids": Encoded._ids,
+    "tokens": Encoded._tokens,
     "token_type_ids": Encoded._types,
     "attention_mask": Encoded._attention,
     "special_tokens_mask": Encoded._around,

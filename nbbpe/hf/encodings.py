@@ -67,19 +67,13 @@ class RowEncoding:
         return Encoding.merge(rows, growing_offsets)
 
     ids = _column("input_ids", "ids")
+    tokens = _column("tokens", "tokens")
     type_ids = _column("token_type_ids", "type_ids")
     attention_mask = _column("attention_mask", "attention_mask")
     special_tokens_mask = _column("special_tokens_mask", "special_tokens_mask")
     offsets = _column("offset_mapping", "offsets")
     word_ids = _column("word_ids", "word_ids")
     sequence_ids = _column("sequence_ids", "sequence_ids")
-
-    @property
-    def tokens(self) -> list[str]:
-        found = self._encoded.tokens_of_row(self._number)
-        if found is None:
-            found = self.of_tokenizers().tokens
-        return found
 
     def token_to_sequence(self, token_index: int) -> int | None:
         """The number of the text that has a token; None for a token around."""
@@ -230,9 +224,6 @@ class _Changed(NamedTuple):
 
 class _Untold:
     """What nbbpe knows of a row that was changed: nothing."""
-
-    def tokens_of_row(self, number: int) -> None:
-        return None
 
     def of_row(self, name: str, number: int) -> None:
         return None

@@ -475,6 +475,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             "offset_mapping": (0, 0),
             "word_ids": None,
             "sequence_ids": None,
+            # As it is given: its id may be another token's, as that of an unknown name is unk_token's.
             "tokens": self.pad_token,
         }
 
