@@ -130,7 +130,7 @@ def report(
     """Write a report on a vocabulary as one HTML page, to read before you decide on it, or print its figures as JSON.
 
     For each TEXT and each script: compression at every size of the vocabulary, tokens per word, and the gain of twice the
-    vocabulary. A word is a pretoken with a letter, and special tokens are left out; in `nbbpe compare` words have
+    vocabulary. A word is a pretoken with a letter, and special tokens do not count; in `nbbpe compare` words have
     whitespace around them, and all tokens count. Of the tokens: the longest, those that begin or end inside a character,
     those that are never used, near duplicates. A TEXT is like the INPUTS of `nbbpe train`.
     """

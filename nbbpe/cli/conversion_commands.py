@@ -102,7 +102,7 @@ def convert(
 
 
 def _warn_of_another(tokenizer: Tokenizer, chosen: Format, target: str, written: Sequence[str]) -> None:
-    """Warn if who names the folder that was written to gets another tokenizer, of files that were there before."""
+    """Warn if the folder that was written to is read as another tokenizer, from files that were there before."""
     if not os.path.isdir(target) or (found := recognised(target)).kind == chosen.name:
         return
     with suppress(ValueError), warnings.catch_warnings():

@@ -37,14 +37,14 @@ class ModelPart:
     """A model as the file has it."""
 
     entries: Mapping[str, Any]
-    lines: list[Any]  # the merges; those are left out that tokenizers skips
+    lines: list[Any]  # the merges, without those that tokenizers skips
     n_skipped: int
     suffix: str | None  # end_of_word_suffix
     ignore_merges: bool
 
     @classmethod
     def of(cls, part: dict[str, Any]) -> ModelPart:
-        """Raises ValueError for what nbbpe cannot honour, or if the vocab or the merges are no such thing."""
+        """Raises ValueError for what nbbpe cannot honour, and for a vocab or merges of another type."""
         _check(part)
         suffix = word_ends.suffix_of(part)
         entries, lines = part.get("vocab"), part.get("merges")
@@ -59,7 +59,7 @@ class ModelPart:
         """The vocabulary and its merges.
 
         special : the added tokens
-        digits  : the steps of the pre_tokenizer that see bytes as digits; merges that they rule out are left out
+        digits  : the steps of the pre_tokenizer that see bytes as digits; merges that they rule out are omitted
         """
         entries, lines = self.entries, self.lines
         if self.suffix is not None:
