@@ -34,6 +34,16 @@ def test_ids_and_their_places(dtype, ids, asked):
     assert pickle.loads(pickle.dumps(vocab)).as_dict() == vocab.as_dict()
 
 
+SHORT = st.binary(max_size=3).map(lambda token: token.translate(bytes([32, 60]) * 128))  # few, so that many are alike
+
+
+@given(vocab=st.dictionaries(st.integers(0, 40), SHORT, max_size=12), asked=st.sets(SHORT, max_size=4))
+def test_those_among_some_tokens(vocab, asked):
+    found = PackedVocab.of(vocab).among(asked)
+    assert found == {token_id: token for token_id, token in vocab.items() if token in asked}
+    assert list(found) == sorted(found)
+
+
 @given(st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.floats(0, 1, exclude_max=True)), max_size=40))
 def test_tokens_of_merges_are_those_of_the_twin(sides):
     merges = [[int(part * (256 + i)) for part in pair] for i, pair in enumerate(sides)]

@@ -131,8 +131,11 @@ class PackedVocab:
 
     def among(self, tokens: Set[bytes]) -> dict[int, bytes]:
         """Those that are some tokens, from id to bytes."""
-        same_length = np.isin(self.lengths, list(set(map(len, tokens))))
-        found = self.at(np.flatnonzero(same_length)).as_dict()
+        # Few others have the length and the last byte of one of these, so that few become bytes objects here.
+        last_bytes = np.append(self.text, 0)[self.starts[1:] - 1]  # the zero is for a text without bytes
+        keys = self.lengths << 8 | last_bytes
+        may_be_one = np.isin(keys, [len(token) << 8 | token[-1] for token in tokens if token]) | (self.lengths == 0)
+        found = self.at(np.flatnonzero(may_be_one)).as_dict()
         return {token_id: token for token_id, token in found.items() if token in tokens}
 
     def with_tokens(self, others: Mapping[int, bytes]) -> PackedVocab:
