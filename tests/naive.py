@@ -529,6 +529,19 @@ def digest_words(word_counts):
     return total % 2**64
 
 
+def document_digest(document, seed):
+    """A 64-bit hash of a document, eight bytes at a time, keyed by its length and a seed."""
+    digest = _mix(_mix(seed % 2**64) ^ len(document))
+    for at in range(0, len(document), 8):
+        digest = _mix(digest ^ int.from_bytes(document[at : at + 8], "little"))
+    return digest
+
+
+def take_sample(documents, seed, first, last):
+    """The documents whose digests are in a range, but for empty ones."""
+    return [each for each in documents if each and first <= document_digest(each, seed) <= last]
+
+
 def checksum(data):
     """The low 64 bits of a number in a large base whose digits are the data's little-endian 16-bit numbers."""
     total = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import os
 import random
@@ -12,6 +11,7 @@ import tracemalloc
 import warnings
 from fractions import Fraction
 
+import naive
 import numpy as np
 import pytest
 import warned
@@ -36,8 +36,7 @@ def letters(seed: int, n: int = 4000) -> str:
 
 
 def naive_has(document: bytes, seed: int, low: float, high: float) -> bool:
-    digest = hashlib.blake2b(document, digest_size=8, key=seed.to_bytes(8, "little", signed=True)).digest()
-    return low <= int.from_bytes(digest, "little") / 2**64 < high
+    return low <= naive.document_digest(document, seed) / 2**64 < high
 
 
 def documents_of(path, sample: Sample, special_tokens=(), part_bytes: int = 1 << 16) -> list[bytes]:
@@ -574,7 +573,7 @@ def test_a_source_that_a_sample_has_whole_is_named_once(tmp_path, limits, said, 
     (tmp_path / "b.txt").write_text(SPECIAL.join(f"the hat {i} sat on the cat" for i in range(2000)))
     (tmp_path / "empty.txt").write_text("")
     sources = {name: tmp_path / f"{name}.txt" for name in ("a", "b", "empty")}
-    mixture = nbbpe.Mixture(sources, parity=parity, seed=3, **limits)
+    mixture = nbbpe.Mixture(sources, parity=parity, seed=5, **limits)  # whose digest of the first is low
     with pytest.warns(UserWarning, match=re.escape(said)) as caught:
         tok = nbbpe.train(mixture, 300, [SPECIAL], superwords=None if parity else nbbpe.Superwords(after=280))
     (warned,) = [str(each.message) for each in caught if "whole documents" in str(each.message)]

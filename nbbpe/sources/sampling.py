@@ -6,15 +6,17 @@ in a sample or neither, and none is on both sides of a held-out set.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..text.windows import NO_ID, DocumentReader, Windows
+import numpy as np
+from numpy.typing import NDArray
+
+from ..text.windows import NO_ID, Reader, RowWindows, Window, Windows
 from .compressed import open_stream
-from .inputs import WHOLE, File, Input, Part, Stream
+from .inputs import WHOLE, File, Input, Part
 from .plain import PlainText, TextPart
 from .tally import Tally
 
@@ -24,25 +26,20 @@ if TYPE_CHECKING:
 
 _N_DIGESTS = 2**64
 _LONGEST_LINE = 1 << 20  # bytes; longer ones are several documents
+_NEWLINE = ord("\n")
 
 
 class Sample(NamedTuple):
-    """The documents whose digests, as a share of all digests, are at least `low` and less than `high`.
-
-    >>> everything = Sample(seed=0, low=0.0, high=1.0)
-    >>> everything.has(b"any text")
-    True
-    """
+    """The documents whose digests, as a share of all digests, are at least `low` and less than `high`."""
 
     seed: int
     low: float
     high: float
 
-    def has(self, document: bytes) -> bool:
-        """Whether a document is in the sample."""
-        key = self.seed.to_bytes(8, "little", signed=True)
-        digest = int.from_bytes(hashlib.blake2b(document, digest_size=8, key=key).digest(), "little")
-        return int(self.low * _N_DIGESTS) <= digest < int(self.high * _N_DIGESTS)
+    def digests(self) -> tuple[int, int]:
+        """The first and the last digest in the sample; the first is greater if there is none."""
+        first, end = int(self.low * _N_DIGESTS), int(self.high * _N_DIGESTS)
+        return (first, end - 1) if first < end else (1, 0)
 
 
 class SampledInput(Input):
@@ -52,10 +49,10 @@ class SampledInput(Input):
     """
 
     has_records = True
-    in_python = True
 
     def __init__(self, source: Input, sample: Sample) -> None:
         self.file = source.file
+        self.in_python = source.in_python
         self._source = source
         self._sample = sample
 
@@ -100,7 +97,33 @@ class SampledPart(Part):
         from ..kernels.pieces.special_tokens import new_special_tokens
 
         with self.part.open(new_special_tokens(list(self.dividers)), False, NO_ID, tally) as windows:
-            yield DocumentReader(filter(self.sample.has, _documents(windows)), specials, separator)
+            yield _SampledWindows(windows, self.sample, specials, separator)
+
+
+class _SampledWindows(RowWindows):
+    """The documents of windows that are in a sample; see RowWindows."""
+
+    def __init__(self, windows: Windows, sample: Sample, specials: SpecialTokens, separator: int) -> None:
+        super().__init__(specials, separator, 0)
+        self._windows = windows
+        self._seed = sample.seed % 2**64
+        self._digests = sample.digests()
+        self._taken = 0
+
+    def advance(self, taken: int) -> Window | None:
+        """See Windows."""
+        from ..kernels.records.samples import take_sample
+
+        while (window := self._windows.advance(self._taken)) is not None:
+            data, start, end, _, breaks = window.of_whole_documents()
+            self._taken = end
+            self._make_room(end - start + len(breaks) + 1, len(breaks) + 1)
+            n_taken, n_bytes = take_sample(
+                data, start, end, breaks, self._seed, *self._digests, self._out, self._breaks, self._separator
+            )
+            if n_taken:
+                return self._window(n_bytes, n_taken)
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,39 +135,37 @@ class LinesPart(Part):
 
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
-        """See Part."""
+        """See Part. A break of no bytes ends each line; no special tokens are found."""
         with open_stream(self.file, self.compression, tally) as stream:
-            yield DocumentReader(_lines(stream), specials, separator)
+            yield _LineWindows(Reader(stream, None, specials, at_once))
 
 
-def _documents(windows: Windows) -> Iterator[bytes]:
-    """The documents of windows; empty ones are skipped."""
-    taken = 0
-    while (window := windows.advance(taken)) is not None:
-        window = window.of_whole_documents()
-        for document, _ in window.documents():
-            if document:
-                yield document
-        taken = window.end
+class _LineWindows(Windows):
+    """Windows of plain text with a break of no bytes after each line; long lines are cut."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def advance(self, taken: int) -> Window | None:
+        """See Windows."""
+        window = self._reader.advance(taken)
+        if window is None:
+            return None
+        ends = np.flatnonzero(window.data[window.start : window.end] == _NEWLINE) + window.start + 1
+        ends = _with_cuts(window, ends)
+        return window._replace(breaks=np.stack([ends, ends, np.full(len(ends), NO_ID)], axis=1))
 
 
-def _lines(stream: Stream) -> Iterator[bytes]:
-    """The lines of a stream with their newlines, and what follows the last one; long ones in several."""
-    buffer = bytearray(_LONGEST_LINE)
-    left = b""
-    while n := stream.readinto(memoryview(buffer)):
-        data = left + buffer[:n]
-        start = 0
-        while True:
-            end = data.find(b"\n", start, start + _LONGEST_LINE) + 1
-            if not end:
-                if len(data) - start <= _LONGEST_LINE:
-                    break
-                end = start + _LONGEST_LINE
-                while data[end] & 0xC0 == 0x80 and end > start + _LONGEST_LINE - 4:  # not within a character
-                    end -= 1
-            yield data[start:end]
-            start = end
-        left = data[start:]
-    if left:
-        yield left
+def _with_cuts(window: Window, ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The ends of lines, and between them the places where lines are cut that are too long; not within a character."""
+    bounds = np.concatenate([[window.start], ends, [window.end]])
+    cuts = []
+    for line in np.flatnonzero(np.diff(bounds) > _LONGEST_LINE).tolist():
+        start, end = bounds[line : line + 2].tolist()
+        while end - start > _LONGEST_LINE:
+            start += _LONGEST_LINE
+            most = 3
+            while most and window.data[start] & 0xC0 == 0x80:
+                start, most = start - 1, most - 1
+            cuts.append(start)
+    return np.sort(np.concatenate([ends, np.array(cuts, dtype=np.int64)])) if cuts else ends

@@ -288,12 +288,15 @@ class RowWindows(Windows):
         self._out = np.empty(0, dtype=np.uint8)
         self._breaks = np.empty((most_rows, 3), dtype=np.int64)
 
-    def _make_room(self, n_bytes: int) -> None:
-        """Have room in `_out` for so many bytes, for the padding of the window, and for what kernels write beyond."""
+    def _make_room(self, n_bytes: int, n_rows: int = 0) -> None:
+        """Have room in `_out` for so many bytes, for the padding of the window, and for what kernels write beyond; and in
+        `_breaks` for so many rows."""
         from ..kernels.machine.intrinsics import PADDING
 
         if len(self._out) < n_bytes + 2 * PADDING:
             self._out = np.empty(n_bytes + 2 * PADDING, dtype=np.uint8)
+        if len(self._breaks) < n_rows:
+            self._breaks = np.empty((n_rows, 3), dtype=np.int64)
 
     def _window(self, n_bytes: int, n_rows: int) -> Window:
         """The window of the first bytes of `_out` and the first rows of `_breaks`, which are filled."""
