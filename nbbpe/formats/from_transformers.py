@@ -56,12 +56,11 @@ class Beside(NamedTuple):
         return sorted([*self.named, *others], key=lambda each: each.role is None)
 
 
-def read_beside(folder: str, tokens: Mapping[str, object]) -> Beside:
+def read_beside(folder: str, config: dict[str, Any]) -> Beside:
     """What the files beside a tokenizer say. Raises ValueError that names a file which is broken.
 
-    tokens : the tokens of roles that no file gives another token, or none
+    config : the tokenizer_config.json, with the tokens of roles of which it says nothing
     """
-    config = {**tokens, **read_object(folder, CONFIG)}
     with naming(os.path.join(folder, CONFIG)):
         named = list(_named(config))
         if "added_tokens_decoder" in config:
@@ -90,7 +89,8 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
     Raises ValueError that names a file which is broken, or which versions of transformers take differently.
     """
     own, padding = document.get("added_tokens") or [], document.get("padding")
-    beside = read_beside(folder, {"pad_token": padding.get("pad_token")} if isinstance(padding, dict) else {})
+    roles = {"pad_token": padding.get("pad_token")} if isinstance(padding, dict) else {}
+    beside = read_beside(folder, {**roles, **read_object(folder, CONFIG)})
     config, listed, named, otherwise, _ = beside
     _check_prefix_space(folder, config, document.get("pre_tokenizer"))
     versions = config.get("fast_tokenizer_files")

@@ -30,23 +30,23 @@ def read_model(vocab_path: Path, merges_path: Path) -> Model:
     Raises ValueError that names the file which is broken, or says that the class is not known here.
     """
     folder = os.path.dirname(os.fspath(vocab_path))
-    file, name = _class_of(folder)
+    config = read_object(folder, CONFIG)
+    file, name = _class_of(folder, config)
     if name is None:
         model = gpt2.read_model(vocab_path, merges_path)
-        _check_alone(folder, read_beside(folder, {}), model)
+        _check_alone(folder, read_beside(folder, config), model)
         return model
     known = CLASSES.get(name.removesuffix("Fast")) if isinstance(name, str) else None
     if known is None:
         lacking = ", which needs a tokenizer.json, and there is none" if name in _OF_ANY_KIND else ""
         raise _not_all(folder, f"{file} says that it is a {shown(name)}{lacking}")
-    model = _read_by_class(vocab_path, merges_path, known, read_beside(folder, known.tokens))
+    model = _read_by_class(vocab_path, merges_path, known, read_beside(folder, {**known.tokens, **config}))
     gpt2.warn_of_missing_merges(model, merges_path)
     return model
 
 
-def _class_of(folder: str) -> tuple[str, Any]:
-    """The class of a folder's tokenizer, or that of the model's tokenizer; and the file that says it, None if none does."""
-    config = read_object(folder, CONFIG)
+def _class_of(folder: str, config: Entries) -> tuple[str, Any]:
+    """The file that says the class of a folder's tokenizer, or the model, and the class itself; None if none says it."""
     if config.get("tokenizer_class") is not None:
         return CONFIG, config["tokenizer_class"]
     about = read_object(folder, MODEL_CONFIG)
