@@ -136,6 +136,17 @@ FOLDERS = {
     "other flags of a role of a token of the tokenizer.json": {
         "tokenizer_config.json": {"pad_token": {"__type": "AddedToken", **described(END, lstrip=True)}}
     },
+    "tokens that do not say all": {
+        "tokenizer_config.json": {
+            "added_tokens_decoder": {
+                **{str(268 + number): {"content": text} for number, text in enumerate(("<a>", "<b>", "<d>", "<e>"))},
+                "272": described("<f>", special=False),
+            },
+            "pad_token": "<a>",
+            "image_token": "<b>",
+            "extra_special_tokens": ["<d>", {"__type": "AddedToken", "content": "<g>"}],
+        }
+    },
     "a role that merges make": {"tokenizer_config.json": {"pad_token": "the"}},
     "a role that is a byte": {"tokenizer_config.json": {"pad_token": "!"}},
     "a role that model.vocab has": {"tokenizer_config.json": {"bos_token": "<z>", "pad_token": "[PAD]"}},
@@ -177,6 +188,11 @@ def test_a_folder_has_the_tokens_that_transformers_adds(document, tmp_path, name
     theirs = transformers.AutoTokenizer.from_pretrained(str(tmp_path))
     tokenizer = nbbpe.load(tmp_path)
     assert tokenizer.special_tokens == theirs.get_added_vocab()
+    tokenizer.to_hf(tmp_path / "written.json")
+    both = [(tmp_path / "written.json").read_text(encoding="utf-8"), theirs.backend_tokenizer.to_str()]
+    # What was special once is skipped by decoding, though their file then says that it is not.
+    ours_added, their_added = ([{**token, "special": None} for token in json.loads(text)["added_tokens"]] for text in both)
+    assert ours_added == their_added
     assert tokenizer.encode(TEXT, add_special_tokens=True) == theirs(TEXT)["input_ids"]
     for text in tokenizer.special_tokens:
         one = tokenizer.encode(f"x{text}y")

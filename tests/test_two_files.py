@@ -77,7 +77,10 @@ def check_as_transformers(folder: Path) -> None:
         assert ids == theirs(text, add_special_tokens=False)["input_ids"], text
         assert ours.decode(ids, skip_special_tokens=True) == theirs.decode(ids, skip_special_tokens=True)
     assert ours.special_tokens == theirs.get_added_vocab()
-    around = json.loads(theirs.backend_tokenizer.to_str())["post_processor"]
+    document = json.loads(theirs.backend_tokenizer.to_str())
+    ours.to_hf(folder / "written.json")
+    assert json.loads((folder / "written.json").read_text(encoding="utf-8"))["added_tokens"] == document["added_tokens"]
+    around = document["post_processor"]
     if around["type"] != "ByteLevel" and (around["type"] != "TemplateProcessing" or around["special_tokens"]):
         assert ours._model.extras.post_processor == around
     else:
@@ -98,6 +101,17 @@ CONFIGS: dict[str, dict[str, Any]] = {
             },
             "pad_token": "<b>",
             "mask_token": "<a>",
+        }
+    },
+    "tokens of a list, and by id, that do not say all": {
+        "tokenizer_config": {
+            "added_tokens_decoder": {
+                **{str(SIZE + 10 + number): {"content": text} for number, text in enumerate(("<a>", "<b>", "<c>", "<d>"))},
+                str(SIZE + 14): flagged("<e>", special=False),
+            },
+            "pad_token": "<a>",
+            "image_token": "<b>",
+            "extra_special_tokens": ["<c>", {"__type": "AddedToken", "content": "<f>"}, flagged("<g>", special=False)],
         }
     },
     "no token to put around a text": {

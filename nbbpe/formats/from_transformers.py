@@ -62,9 +62,10 @@ def read_beside(folder: str, config: dict[str, Any]) -> Beside:
     config : the tokenizer_config.json, with the tokens of roles of which it says nothing
     """
     with naming(os.path.join(folder, CONFIG)):
-        named = list(_named(config))
+        named, otherwise = list(_named(config)), _otherwise_named(CONFIG, config)
         if "added_tokens_decoder" in config:
-            return Beside(config, _by_id(config["added_tokens_decoder"]), named, _otherwise_named(CONFIG, config), [])
+            texts = {each.token["content"] for each in [*named, *(each for _, each in otherwise)] if each.role is not None}
+            return Beside(config, _by_id(config["added_tokens_decoder"], texts), named, otherwise, [])
     roles = read_object(folder, MAP)
     lists = {name: config[name] for name in LISTS if config.get(name)}
     with naming(os.path.join(folder, MAP)):
@@ -77,7 +78,7 @@ def read_beside(folder: str, config: dict[str, Any]) -> Beside:
             if type(token_id) is not int:
                 raise ValueError(f"the id of {shown(text)} must be an integer, and is {shown(token_id)}")
             listed[token_id] = _token({"content": text}, text in special)
-    otherwise = [*_otherwise_named(CONFIG, config), *_otherwise_named(MAP, roles)]
+    otherwise += _otherwise_named(MAP, roles)
     return Beside(config, listed, named, otherwise, [text for text in in_map if text not in special] if lists else [])
 
 
@@ -217,10 +218,10 @@ def read_object(folder: str, name: str) -> dict[str, Any]:
     return found
 
 
-def _by_id(entries: object) -> dict[int, dict[str, Any]]:
+def _by_id(entries: object, special: Collection[str]) -> dict[int, dict[str, Any]]:
     if not isinstance(entries, dict) or not all(key.isascii() and key.isdecimal() and len(key) < 20 for key in entries):
         raise ValueError(f"added_tokens_decoder must be an object from ids to tokens, and is {shown(entries)}")
-    return {int(key): _token(entry, False) for key, entry in entries.items()}
+    return {int(key): _token(entry, False, special) for key, entry in entries.items()}
 
 
 def _named(config: Mapping[str, Any]) -> Iterator[Named]:
@@ -234,10 +235,11 @@ def _named(config: Mapping[str, Any]) -> Iterator[Named]:
             others = found
     for role, value in [*roles.items(), *((None, value) for value in others)]:
         if value is not None:
-            entry: Any = {"content": value} if isinstance(value, str) else value
-            token = _token(entry, True, role is not None)
+            entry = {"content": value} if isinstance(value, str) else value
             # All of a role are special. An object in a list of the config is if it says so; the older file never does.
-            token["special"] = role is not None or bool(entry.get("special", "__type" not in entry))
+            if role is not None and isinstance(entry, dict):
+                entry = {**entry, "special": True}
+            token = _token(entry, not (isinstance(entry, dict) and "__type" in entry))
             yield Named(role, token, not isinstance(value, str))
 
 
@@ -259,15 +261,14 @@ def _tokens(entries: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _token(entry: object, is_special: bool, becomes_special: bool = False) -> dict[str, Any]:
-    """An added token with all its flags.
+def _token(entry: object, is_special: bool, special: Collection[str] = ()) -> dict[str, Any]:
+    """An added token with all its flags. By default, one is normalized if it is not special.
 
-    is_special      : whether one without flags is special
-    becomes_special : whether it is made special later, so that by default it is not normalized
+    is_special : whether one that does not say so is special
+    special    : the texts of those that are special, whatever they say
     """
     if not isinstance(entry, Mapping) or not isinstance(entry.get("content"), str):
         raise ValueError(f"a token must be a string, or an object with a content, and is {shown(entry)}")
-    special = bool(entry.get("special", is_special))
-    is_normalized = not (special or becomes_special)
-    flags = {flag: bool(entry.get(flag, flag == "normalized" and is_normalized)) for flag in TOKEN_FLAGS}
-    return {"content": entry["content"], **flags, "special": special}
+    is_special = entry["content"] in special or bool(entry.get("special", is_special))
+    flags = {flag: bool(entry.get(flag, flag == "normalized" and not is_special)) for flag in TOKEN_FLAGS}
+    return {"content": entry["content"], **flags, "special": is_special}

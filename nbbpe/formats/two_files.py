@@ -21,6 +21,7 @@ from .to_huggingface import TOKEN_FLAGS
 from .transformers_classes import CLASS_OF_MODEL, CLASSES, SPACE, Class, Entries, Tokens
 from .transformers_names import CONFIG, MODEL_CONFIG
 
+_FLAGS = (*TOKEN_FLAGS, "special")
 _OF_ANY_KIND = ("PreTrainedTokenizerFast", "TokenizersBackend")  # classes whose code says nothing of the tokenizer
 
 
@@ -122,14 +123,16 @@ def _added_tokens(folder: str, known: Class, beside: Beside) -> dict[str, Entrie
     """The added tokens by their texts, in the order in which transformers gives ids to those that vocab.json lacks."""
     added = {token["content"]: token for _, token in sorted(beside.listed.items())}
     # Of a token that is named several times with other flags, or none, those count that come last for the first time.
-    namings = [
-        (each.token["content"], each.has_flags, *(each.token[flag] for flag in TOKEN_FLAGS)) for each in beside.named
-    ]
+    namings = [(each.token["content"], each.has_flags, *(each.token[flag] for flag in _FLAGS)) for each in beside.named]
     for text, flags in {text: flags for text, _, *flags in dict.fromkeys(namings)}.items():
-        token = added.get(text) or {"content": text, **dict(zip(TOKEN_FLAGS, flags, strict=True))}
-        added[text] = token | ({} if known.keeps_flags else dict.fromkeys(TOKEN_FLAGS, False)) | {"special": True}
-    for _, (role, token, _) in beside.otherwise:
-        if token["content"] not in added:
-            what = f"{role} is {shown(token['content'])}, and versions of transformers differ in whether that is a token"
+        added.setdefault(text, {"content": text, **dict(zip(_FLAGS, flags, strict=True))})
+    for role, token, _ in [*beside.named, *(each for _, each in beside.otherwise)]:
+        text = token["content"]
+        if text not in added:
+            what = f"{role} is {shown(text)}, and versions of transformers differ in whether that is a token"
             raise _not_all(folder, what)
+        if not known.keeps_flags:
+            added[text] = {"content": text, **dict.fromkeys(TOKEN_FLAGS, False), "special": True}
+        elif role is not None:  # of a list, one may say that it is not special
+            added[text] = added[text] | {"special": True}
     return {text: token for text, token in added.items() if text}  # an empty one, as Whisper's, is never found
