@@ -714,10 +714,11 @@ def test_lines_of_merges_that_begin_as_the_first_of_a_merges_txt_are_skipped(tmp
         ours = nbbpe.load(path)
         assert_same(ours, theirs_of(path), ["#versions ab", "#version"])
         assert len(ours.merges) == n
-    good["model"]["merges"] = ["#version: 0.2", "a b", "a z"]
-    path.write_text(json.dumps(good), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"model\.merges\[2\] merges b'a' and b'z'"):
-        nbbpe.load(path)
+    for merges in ["#version: 0.2", "a b", "a z"], ["a b", "# v", "a z", "#version: 0.2"]:
+        good["model"]["merges"] = merges
+        path.write_text(json.dumps(good), encoding="utf-8")
+        with pytest.raises(ValueError, match=r"model\.merges\[2\] merges b'a' and b'z'"):
+            nbbpe.load(path)
 
 
 @pytest.mark.exhaustive

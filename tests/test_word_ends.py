@@ -203,6 +203,10 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         lambda: document(merges=["h e", "o</w> o"]),
         r"model.merges\[1\] goes on after the end of a word: 'o</w> o'",
     ),
+    "a merge after a line that is skipped": (
+        lambda: document(merges=["#version: 0.2", "h e", "o</w> o"]),
+        r"model.merges\[2\] goes on after the end of a word: 'o</w> o'",
+    ),
     "a merge with a space": (
         lambda: document(merges=[["\u0120", "h"]]),
         r"model.merges\[0\] goes on after the end of a word: \['\u0120', 'h'\]",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -38,7 +38,7 @@ class ModelPart:
 
     entries: Mapping[str, Any]
     lines: list[Any]  # the merges, without those that tokenizers skips
-    n_skipped: int
+    numbers: Sequence[int]  # their places in the file
     suffix: str | None  # end_of_word_suffix
     ignore_merges: bool
 
@@ -52,8 +52,9 @@ class ModelPart:
             raise ValueError(f"model.vocab must be an object from tokens to ids, not {type(entries).__name__}")
         if not isinstance(lines, list):
             raise ValueError(f"model.merges must be a list, not {type(lines).__name__}")
-        kept = _without_versions(lines)
-        return cls(entries, kept, len(lines) - len(kept), suffix, bool(part.get("ignore_merges")))
+        numbers = _without_versions(lines)
+        kept = lines if len(numbers) == len(lines) else [lines[number] for number in numbers]
+        return cls(entries, kept, numbers, suffix, bool(part.get("ignore_merges")))
 
     def tokens(self, special: Collection[str], digits: Sequence[dict[str, Any]]) -> Tokens:
         """The vocabulary and its merges.
@@ -63,7 +64,7 @@ class ModelPart:
         """
         entries, lines = self.entries, self.lines
         if self.suffix is not None:
-            entries, lines = word_ends.with_spaces(entries, lines, self.suffix, special)
+            entries, lines = word_ends.with_spaces(entries, lines, self.numbers, self.suffix, special)
         ordinary = _without(entries, special)
         packed = None if digits else _packed(ordinary, lines)
         shared: set[str] = set()
@@ -78,8 +79,8 @@ class ModelPart:
         if packed:
             return Tokens(*packed, shared)
         # Before those of the file stand the merges that make the ends of words.
-        first_number = self.n_skipped + len(self.lines) - len(lines)
-        merges = _merges(lines, first_number, set(vocab.tokens()), of_text, special)
+        numbered = zip([*range(len(self.lines) - len(lines), 0), *self.numbers], lines, strict=True)
+        merges = _merges(numbered, set(vocab.tokens()), of_text, special)
         if digits:
             from .pretokenizers import without_mixed
 
@@ -104,11 +105,11 @@ def _check(model: dict[str, Any]) -> None:
         raise ValueError(f"model.ignore_merges must be true or false, and is {shown(model['ignore_merges'])}")
 
 
-def _without_versions(lines: list[Any]) -> list[Any]:
-    """Merges without those that tokenizers skips: in a list of strings, what begins as the first line of a merges.txt."""
+def _without_versions(lines: list[Any]) -> Sequence[int]:
+    """The places of merges that tokenizers does not skip, as in a list of strings what begins like a merges.txt."""
     if set(map(type, lines)) != {str} or "\n#version" not in "\n".join(["", *lines]):
-        return lines
-    return [line for line in lines if not line.startswith("#version")]
+        return range(len(lines))
+    return [number for number, line in enumerate(lines) if not line.startswith("#version")]
 
 
 def _without(entries: Mapping[str, Any], special: Collection[str]) -> dict[str, Any]:
@@ -179,10 +180,10 @@ def _check_spelling(
 
 
 def _merges(
-    lines: list[Any], first_number: int, known: set[bytes], tokens: Mapping[str, bytes], special: Collection[str]
+    lines: Iterable[tuple[int, Any]], known: set[bytes], tokens: Mapping[str, bytes], special: Collection[str]
 ) -> list[tuple[bytes, bytes]]:
     numbers: dict[tuple[bytes, bytes], int] = {}
-    for number, line in enumerate(lines, first_number):
+    for number, line in lines:
         where = f"model.merges[{number}]"
         sides = line.split(" ") if isinstance(line, str) else line
         if not isinstance(sides, list) or len(sides) != 2 or not all(isinstance(side, str) and side for side in sides):

@@ -7,7 +7,7 @@ the ids are the same, and decoding gives a space behind each word. No word has a
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..model.byte_alphabet import byte_characters
@@ -33,11 +33,12 @@ def suffix_of(model: Mapping[str, Any]) -> str | None:
 
 
 def with_spaces(
-    entries: Mapping[str, Any], lines: list[Any], suffix: str, added: Collection[str]
+    entries: Mapping[str, Any], lines: list[Any], numbers: Sequence[int], suffix: str, added: Collection[str]
 ) -> tuple[dict[str, Any], list[Any]]:
     """The entries of a model.vocab and its merges, with a space for the suffix, and the merges of bytes with a space.
 
-    added : the entries that are added tokens, which stay as they are
+    numbers : what errors call the merges
+    added   : the entries that are added tokens, which stay as they are
     """
     if _SPACE not in entries:
         raise ValueError(f"model.vocab has no {shown(_SPACE)}, the token of a space, which nbbpe puts behind each word")
@@ -60,21 +61,21 @@ def with_spaces(
         twin, other = next((old, new) for old, new in zip(entries, texts, strict=True) if old != new and new in entries)
         raise ValueError(f"model.vocab: {shown(twin)} and {shown(other)} would both stand for the end of a word")
     ends = [[text[0], _SPACE] for text in texts if len(text) == 2 and text[1] == _SPACE and text not in added]
-    return spelled, ends + _respelled_merges(lines, suffix)
+    return spelled, ends + _respelled_merges(lines, numbers, suffix)
 
 
-def _respelled_merges(lines: list[Any], suffix: str) -> list[list[str]]:
+def _respelled_merges(lines: list[Any], numbers: Sequence[int], suffix: str) -> list[list[str]]:
     """Merges with a space for the suffix. Raises ValueError for one that nbbpe cannot honour."""
     pairs = [line.split(" ") if isinstance(line, str) else line for line in lines]
-    for number, sides in enumerate(pairs):
+    for number, sides, line in zip(numbers, pairs, lines, strict=True):
         if not (isinstance(sides, list) and len(sides) == 2 and isinstance(sides[0], str) and isinstance(sides[1], str)):
-            raise ValueError(f"model.merges[{number}] must be two tokens, and is {shown(lines[number])}")
+            raise ValueError(f"model.merges[{number}] must be two tokens, and is {shown(line)}")
     lefts, rights = [left for left, _ in pairs], [right for _, right in pairs]
     new_rights = _respelled(rights, suffix)
     if _SPACE in "".join(lefts + rights) or _respelled(lefts, suffix) != lefts:
-        for number, (left, right) in enumerate(pairs):
+        for number, (left, right), line in zip(numbers, pairs, lines, strict=True):
             if _SPACE in left + right or (left.endswith(suffix) and left != suffix):
-                raise ValueError(f"model.merges[{number}] goes on after the end of a word: {shown(lines[number])}")
+                raise ValueError(f"model.merges[{number}] goes on after the end of a word: {shown(line)}")
     return list(map(list, zip(lefts, new_rights, strict=True)))
 
 
