@@ -11,6 +11,8 @@ import pytest
 import texts
 
 import nbbpe
+from nbbpe.formats.transformers_classes import CLASS_OF_MODEL
+from nbbpe.formats.transformers_classes import CLASSES as KNOWN
 from nbbpe.model.byte_alphabet import byte_characters
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*has no merge for")  # of special tokens, which few others are beside
@@ -32,6 +34,8 @@ CLASSES = {
     "LEDTokenizer": ROBERTA,
     "MvpTokenizer": ROBERTA,
     "DebertaTokenizer": DEBERTA,
+    "LayoutLMv3Tokenizer": ROBERTA,
+    "GPTNeoXTokenizer": [END, "<|padding|>"],
     "Qwen2Tokenizer": [END],
     "WhisperTokenizer": WHISPER,
 }
@@ -41,6 +45,7 @@ MODELS = {
     "roberta": ROBERTA,
     "bart": ROBERTA,
     "deberta": DEBERTA,
+    "olmo": [END, "<|padding|>"],
     "qwen3": [END],
     "whisper": WHISPER,
 }
@@ -71,13 +76,14 @@ def check_as_transformers(folder: Path) -> None:
         pytest.skip("needs transformers 5")
     theirs = transformers.AutoTokenizer.from_pretrained(folder)
     ours = nbbpe.load(folder)
+    backend = theirs.backend_tokenizer  # which takes a text, also where the class takes words in boxes
     for text in [*TEXTS, *texts.HARD]:
-        assert ours.encode(text, add_special_tokens=True) == theirs(text)["input_ids"], text
+        assert ours.encode(text, add_special_tokens=True) == backend.encode(text).ids, text
         ids = ours.encode(text)
-        assert ids == theirs(text, add_special_tokens=False)["input_ids"], text
+        assert ids == backend.encode(text, add_special_tokens=False).ids, text
         assert ours.decode(ids, skip_special_tokens=True) == theirs.decode(ids, skip_special_tokens=True)
     assert ours.special_tokens == theirs.get_added_vocab()
-    document = json.loads(theirs.backend_tokenizer.to_str())
+    document = json.loads(backend.to_str())
     ours.to_hf(folder / "written.json")
     assert json.loads((folder / "written.json").read_text(encoding="utf-8"))["added_tokens"] == document["added_tokens"]
     around = document["post_processor"]
@@ -145,6 +151,16 @@ def test_a_class_gives_the_ids_of_transformers(tmp_path, name, special, files):
 @pytest.mark.parametrize(("model", "special"), MODELS.items(), ids=MODELS)
 def test_a_model_has_the_class_that_transformers_knows(tmp_path, model, special):
     check_as_transformers(saved(tmp_path, special, config={"model_type": model}))
+
+
+def test_models_have_the_classes_that_transformers_gives_them():
+    auto = pytest.importorskip("transformers.models.auto.tokenization_auto", reason="needs transformers 5")
+    if not all(isinstance(name, str | None) for name in auto.TOKENIZER_MAPPING_NAMES.values()):
+        pytest.skip("needs transformers 5")
+    for model, name in CLASS_OF_MODEL.items():
+        theirs = (auto.TOKENIZER_MAPPING_NAMES.get(model) or name).removesuffix("Fast")
+        # Since version 5, it knows no class of gpt_bigcode.
+        assert model == "gpt_bigcode" or KNOWN[theirs] == KNOWN[name], model
 
 
 def test_a_token_without_flags_is_another_than_one_whose_flags_are_all_false(tmp_path):

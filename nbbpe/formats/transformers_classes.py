@@ -31,7 +31,7 @@ class Tokens(NamedTuple):
 class Class(NamedTuple):
     """What the code of a class says of its tokenizers.
 
-    tokens      : the special tokens of roles for which a folder names none
+    config      : the entries of a tokenizer_config.json that one may lack: the special tokens of roles, and others
     around      : gives the post_processor, from the tokenizer_config.json and the special tokens; ValueError for a config
         that says what cannot be
     split       : the step of the pre_tokenizer before ByteLevel
@@ -41,7 +41,7 @@ class Class(NamedTuple):
     keeps_flags : whether special tokens have the flags that a folder gives them
     """
 
-    tokens: Mapping[str, str]
+    config: Mapping[str, Any]
     around: Callable[[Entries, Tokens], Entries | None]
     split: Entries | None = None
     by_gpt2: bool = True
@@ -84,6 +84,10 @@ def _around_as_whisper(config: Entries, tokens: Tokens) -> Entries:
 
 def _around_as_roberta(config: Entries, tokens: Tokens) -> Entries:
     return _roberta(tokens, "cls_token", "sep_token", bool(config.get("trim_offsets", True)), bool(config.get(SPACE)))
+
+
+def _around_as_layout(config: Entries, tokens: Tokens) -> Entries:
+    return _roberta(tokens, "cls_token", "sep_token", True, bool(config.get(SPACE)))
 
 
 def _around_as_clip(config: Entries, tokens: Tokens) -> Entries:
@@ -141,7 +145,9 @@ CLASSES = {
         dict(zip(_BERT_ROLES, ("[CLS]", "[SEP]", "[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]"), strict=True)),
         _around_as_deberta,
     ),
-    "WhisperTokenizer": Class(_GPT2.tokens, _around_as_whisper),
+    "LayoutLMv3Tokenizer": Class({**_ROBERTA.config, SPACE: True}, _around_as_layout),
+    "WhisperTokenizer": Class(_GPT2.config, _around_as_whisper),
+    "GPTNeoXTokenizer": Class({**_GPT2.config, "pad_token": "<|padding|>"}, _around_as_configured, normalizer=_NFC),
     "Qwen2Tokenizer": Class(
         dict.fromkeys(("eos_token", "unk_token", "pad_token"), _END),
         _around_as_configured,
@@ -162,12 +168,18 @@ CLASSES = {
 CLASS_OF_MODEL = {
     model: name
     for name, models in {
-        "GPT2Tokenizer": "gpt2 gpt_neo gptj gpt_bigcode starcoder2 codegen opt phi",
-        "RobertaTokenizer": "roberta roberta-prelayernorm bart longformer led mvp data2vec-text lilt ibert",
+        "GPT2Tokenizer": "gpt2 gpt_neo gptj gpt_bigcode starcoder2 codegen opt phi dbrx emu3 jais2 hyperclovax_vision_v2 "
+        "blip-2 instructblip instructblipvideo",
+        "RobertaTokenizer": "roberta roberta-prelayernorm bart longformer led mvp data2vec-text lilt ibert mega mra clap "
+        "bridgetower florence2",
         "DebertaTokenizer": "deberta",
+        "LayoutLMv3Tokenizer": "layoutlmv3",
         "WhisperTokenizer": "whisper",
-        "Qwen2Tokenizer": "qwen2 qwen2_moe qwen2_vl qwen2_5_vl qwen2_audio qwen3 qwen3_moe qwen3_next qwen3_vl",
-        "CLIPTokenizer": "clip clipseg owlvit owlv2",
+        "GPTNeoXTokenizer": "gpt_neox mamba mamba2 falcon_mamba mpt olmo olmoe rwkv xlstm",
+        "Qwen2Tokenizer": "qwen2 qwen2_moe qwen2_vl qwen2_5_vl qwen2_audio qwen2_5_omni qwen3 qwen3_moe qwen3_next "
+        "qwen3_vl qwen3_vl_moe qwen3_asr qwen3_omni_moe colqwen2 audioflamingo3 cosmos3_omni dots3_note fun_asr_nano "
+        "hunyuan_vl internvl lighton_ocr moss_transcribe_diarize ovis2 qianfan_ocr vibevoice",
+        "CLIPTokenizer": "clip clipseg owlvit owlv2 aimv2 groupvit omdet-turbo oneformer sam3 sam3_video xclip",
     }.items()
     for model in models.split()
 }

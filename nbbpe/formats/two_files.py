@@ -41,7 +41,7 @@ def read_model(vocab_path: Path, merges_path: Path) -> Model:
     if known is None:
         lacking = ", which needs a tokenizer.json, and there is none" if name in _OF_ANY_KIND else ""
         raise _not_all(folder, f"{file} says that it is a {shown(name)}{lacking}")
-    model = _read_by_class(vocab_path, merges_path, known, read_beside(folder, {**known.tokens, **config}))
+    model = _read_by_class(vocab_path, merges_path, known, read_beside(folder, {**known.config, **config}))
     gpt2.warn_of_missing_merges(model, merges_path)
     return model
 
