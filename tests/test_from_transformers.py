@@ -144,7 +144,8 @@ FOLDERS = {
             },
             "pad_token": "<a>",
             "image_token": "<b>",
-            "extra_special_tokens": ["<d>", {"__type": "AddedToken", "content": "<g>"}],
+            "mask_token": "<h>",
+            "extra_special_tokens": ["<d>", *({"__type": "AddedToken", "content": text} for text in ("<g>", "<h>"))],
         }
     },
     "a role that merges make": {"tokenizer_config.json": {"pad_token": "the"}},

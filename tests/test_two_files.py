@@ -117,7 +117,11 @@ CONFIGS: dict[str, dict[str, Any]] = {
             },
             "pad_token": "<a>",
             "image_token": "<b>",
-            "extra_special_tokens": ["<c>", {"__type": "AddedToken", "content": "<f>"}, flagged("<g>", special=False)],
+            "mask_token": "<h>",
+            "extra_special_tokens": [
+                *("<c>", flagged("<g>", special=False)),
+                *({"__type": "AddedToken", "content": text} for text in ("<f>", "<h>")),
+            ],
         }
     },
     "no token to put around a text": {

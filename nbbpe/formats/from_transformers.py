@@ -233,13 +233,16 @@ def _named(config: Mapping[str, Any]) -> Iterator[Named]:
             roles |= found
         elif isinstance(found, list) and found:
             others = found
+    of_roles: set[str] = set()
     for role, value in [*roles.items(), *((None, value) for value in others)]:
         if value is not None:
             entry = {"content": value} if isinstance(value, str) else value
             # All of a role are special. An object in a list of the config is if it says so; the older file never does.
             if role is not None and isinstance(entry, dict):
                 entry = {**entry, "special": True}
-            token = _token(entry, not (isinstance(entry, dict) and "__type" in entry))
+            token = _token(entry, not (isinstance(entry, dict) and "__type" in entry), of_roles)
+            if role is not None:
+                of_roles.add(token["content"])
             yield Named(role, token, not isinstance(value, str))
 
 
