@@ -34,11 +34,12 @@ from vocabularies import BYTE_RANKS, rank_lines
 import nbbpe
 import nbbpe.evaluation
 from nbbpe import cli, early, inspection
-from nbbpe.cli import commands, tables
+from nbbpe.cli import commands, inspection_commands, tables
 from nbbpe.cli.signals import ending_signals
 from nbbpe.cli.streams import as_path
 from nbbpe.cli.training_options import read_mixture
 from nbbpe.idfiles import manifest
+from nbbpe.idfiles.checksum import checksum
 from nbbpe.patterns.pattern import ALIASES, NAMED
 from nbbpe.system.excerpt import shown_token
 
@@ -495,6 +496,23 @@ def test_inspect_shows_what_a_file_of_ids_holds_and_checks_it_on_wish(run, tmp_p
     assert run("inspect", path, "--on", "text.txt").code == 2
     assert run("inspect", "tok", "--verify").code == 2
     assert_one_line_error(run("inspect", path, "--dtype", "uint32"), 2, "ids of uint16, and --dtype says uint32")
+
+
+@pytest.mark.parametrize("change", [lambda size: size // 2, lambda size: size + 2], ids=["shorter", "longer"])
+@pytest.mark.parametrize("suffix", [".bin", ".npy"])
+def test_ids_that_change_while_they_are_verified_are_an_error(run, tmp_path, monkeypatch, small, suffix, change):
+    """Before, what was cut short ended the process by SIGBUS."""
+    path = tmp_path / f"ids{suffix}"
+    small.encode_file(iter([TEXT * 400]), path)
+    monkeypatch.setattr(inspection_commands, "_IDS_AT_ONCE", 1 << 12)
+
+    def checksum_and_change(ids):
+        os.truncate(path, change(os.path.getsize(path)))
+        monkeypatch.setattr(inspection_commands, "checksum", checksum)
+        return checksum(ids)
+
+    monkeypatch.setattr(inspection_commands, "checksum", checksum_and_change)
+    assert_one_line_error(run("inspect", path, "--verify"), 1, f"{str(path)!r} changed while it was read")
 
 
 def test_inspect_takes_the_type_of_ids_without_a_sidecar(run, tmp_path):

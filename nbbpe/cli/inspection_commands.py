@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from codecs import getincrementaldecoder
 from collections.abc import Sequence
@@ -12,11 +13,14 @@ import numpy as np
 from click.core import ParameterSource
 
 from ..explanation import explain_pattern
+from ..idfiles.checksum import Checksum, checksum
+from ..idfiles.sidecar import check_checksum
 from ..idfiles.token_file import TokenFile
 from ..inspection import encoded, text_figures, vocabulary_figures
 from ..patterns.pattern import ALIASES, NAMED
 from ..sources.finding import find_files
-from ..system.paths import Path, check_not_read
+from ..system.paths import Path, check_mappable, check_not_read
+from ..system.read_numbers import read_numbers
 from ..tokenizer import Tokenizer
 from . import tables
 from .options import (
@@ -30,9 +34,10 @@ from .options import (
     read_with_pattern,
     source_options,
 )
-from .streams import as_path
+from .streams import as_path, unchanged
 from .tables import shown_path
 
+_IDS_AT_ONCE = 1 << 20  # of a file that is verified
 _SHOWN_BYTES = 2000  # of the text that a pattern is shown with
 _OF_TOKENS = "longest", "frequent", "unused"
 _OF_RECORDS = "field", "on_error"
@@ -237,7 +242,7 @@ def _printable(text: str) -> str:
 
 
 def _inspect_ids(path: str, dtype: str | None, verify: bool, as_json: bool) -> None:
-    file = TokenFile(path, dtype=dtype, verify=verify)
+    file = _verified(path, dtype) if verify else TokenFile(path, dtype=dtype)
     figures = {
         "ids": path,
         "n_ids": len(file),
@@ -252,3 +257,16 @@ def _inspect_ids(path: str, dtype: str | None, verify: bool, as_json: bool) -> N
     if verify:
         pairs.append(("checksum", "matches the ids that were written"))
     print_figures(figures, [shown_path(path), *tables.indented(tables.facts(pairs))], as_json)
+
+
+def _verified(path: str, dtype: str | None) -> TokenFile:
+    """A file of ids that has its checksum. It is read, and not mapped, see `unchanged`. Raises as `TokenFile.verify`, or
+    OSError for a file that changed meanwhile.
+    """
+    check_mappable(path)
+    with unchanged(path) as opened:
+        file = TokenFile(path, dtype=dtype)
+        opened.seek(-file.ids.nbytes, os.SEEK_END)
+        parts = iter(lambda: checksum(read_numbers(opened, file.dtype, _IDS_AT_ONCE)), Checksum())
+        check_checksum(file.path, file._checksum, parts)
+    return file

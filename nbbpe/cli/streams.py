@@ -136,7 +136,7 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
     if form == "npy" or (form == "raw" and suffix == ".npy"):
         with as_path(source) as path:
             check_mappable(path)  # a pipe has no size, by which a truncated array is told
-            with _unchanged(path) as file:
+            with unchanged(path) as file:
                 dtype, n_ids = _npy_ids(file, os.fspath(path))
                 if about:
                     check_described(beside, about, n_ids, dtype)
@@ -147,7 +147,7 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
     if source == STDIN:
         yield from read(_stdin(), "stdin", tokenizer)
         return
-    with _unchanged(source) as file:
+    with unchanged(source) as file:
         if about and form == "raw":
             n_ids, rest = divmod(os.fstat(file.fileno()).st_size, tokenizer.dtype.itemsize)
             check_described(beside, about, n_ids + bool(rest), tokenizer.dtype)
@@ -155,7 +155,7 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
 
 
 @contextmanager
-def _unchanged(path: Path) -> Iterator[BinaryIO]:
+def unchanged(path: Path) -> Iterator[BinaryIO]:
     """A file to read. Raises OSError if it changed meanwhile.
 
     It is not mapped into memory: a mapped file that is cut short ends the process with SIGBUS, and leaves its output half
