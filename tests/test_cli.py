@@ -755,9 +755,20 @@ def test_convert_names_its_file_where_the_working_folder_is_gone(folder, tmp_pat
         assert done.stderr.startswith(f"nbbpe: error: {target!r} starts from the working folder, which".encode()), done
 
 
-def test_convert_leaves_no_folder_after_an_error(run, tmp_path, small):
+@pytest.mark.parametrize(
+    "target", ["folder", "folder/", "vocab.json", "t.json", "x.tiktoken", "tekken.json", "--to=gpt2", "--to=huggingface"]
+)
+def test_convert_makes_missing_folders(run, tmp_path, target):
+    nbbpe.Tokenizer({i: bytes([i]) for i in range(256)}, []).save(tmp_path / "tok")
+    options, name = ([target], "folder") if target.startswith("--") else ([], target)
+    assert run("convert", tmp_path / "tok", f"{tmp_path}/new/deep/{name}", *options).code == 0
+    assert name.rstrip("/") in os.listdir(tmp_path / "new/deep")
+
+
+@pytest.mark.parametrize("options", [["new/deep", "--to", "huggingface"], ["new/deep/tekken.json"]])
+def test_convert_leaves_no_folder_after_an_error(run, tmp_path, small, options):
     small.with_special_tokens(["Ġ"]).save(tmp_path / "tok")  # as the blank is spelled
-    done = run("convert", tmp_path / "tok", tmp_path / "new/deep", "--to", "huggingface")
+    done = run("convert", tmp_path / "tok", tmp_path / options[0], *options[1:])
     assert_one_line_error(done, 1, "special token")
     assert os.listdir(tmp_path) == ["tok"]
 

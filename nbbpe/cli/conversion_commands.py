@@ -14,7 +14,9 @@ import click
 from ..formats.recognise import recognised
 from ..loading import load
 from ..model.special_tokens import check_special_tokens
+from ..system.atomic_files import made_folder
 from ..system.links import target_of
+from ..system.paths import absolute
 from ..tokenizer import Tokenizer
 from . import EXIT_FAILED, tables
 from .formats import FORMATS, Format, find_format, read_tokenizer
@@ -71,7 +73,7 @@ def convert(
     verified: bool,
     as_json: bool,
 ) -> None:
-    """Write the tokenizer SOURCE as TARGET, in another format."""
+    """Write the tokenizer SOURCE as TARGET, in another format. Missing folders are made."""
     check_no_stdout(target, "TARGET")
     with as_usage():
         chosen = find_format(target, format_name)
@@ -80,7 +82,8 @@ def convert(
     tokenizer = read_tokenizer(source, special, pattern, normalizer)
     if verified:
         chosen.check_verifiable()  # before a file is written, or replaced, that would not be verified
-    written = chosen.write(tokenizer, target) or [target]
+    with made_folder(os.path.dirname(absolute(target).rstrip(os.sep))):
+        written = chosen.write(tokenizer, target) or [target]
     n_tokens = chosen.n_tokens(tokenizer)
     if unsaid := chosen.unsaid(tokenizer, written):
         result = "as this tokenizer"
