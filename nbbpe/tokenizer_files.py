@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from .formats import folder, gpt2
-from .model.model import Model
+from .model.model import WRITES_JSON, Model
 from .model.post_processor import read_templates
 from .patterns.pattern import PatternLike
 from .system.excerpt import first_few
@@ -262,5 +262,5 @@ class TokenizerFiles:
         tokens = [self._model.vocab[token_id].decode(errors="replace") for token_id in dict.fromkeys(ids)]
         warn_user(
             f"{format_name} cannot hold which tokens encode(text, add_special_tokens=True) puts around a text "
-            f"({first_few(tokens)}): who reads it must add them. A tokenizer.json (Tokenizer.to_hf) holds them"
+            f"({first_few(tokens)}): who reads it must add them. A tokenizer.json ({WRITES_JSON}) holds them"
         )

@@ -810,7 +810,7 @@ def test_a_normalizer_is_kept_and_shown(run, tmp_path, small):
     assert run("encode", tmp_path / "a.txt", "-t", tmp_path / "new").out.split() == found.decode().split()
     assert "normalizer" in run("inspect", tmp_path / "new").out
     refused = run("convert", tmp_path / "new", tmp_path / "gpt2", "--to", "gpt2")
-    assert_one_line_error(refused, 1, "`nbbpe convert --normalizer ignore`")
+    assert_one_line_error(refused, 1, "`nbbpe convert --to huggingface`", "`nbbpe convert --normalizer ignore`")
     assert run("convert", tmp_path / "t.json", tmp_path / "gpt2", "--to", "gpt2", "--normalizer", "ignore").code == 0
 
 

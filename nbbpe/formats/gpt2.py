@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.compiler.collector import paused_collector
-from ..model.model import Model
+from ..model.model import WRITES_JSON, Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, check_given, tokens_of_merges
 from ..model.vocab_checks import check_bytes
@@ -179,7 +179,8 @@ def read_entries(path: Path) -> dict[str, Any]:
         key, token = next(iter(entries.items()))
         raise ValueError(
             f"{os.fspath(path)}: maps ids to tokens ({shown(key)}: {shown(token)}), and GPT-2's vocab.json maps tokens "
-            "to ids: turn it round, and spell bytes as GPT-2 does (Tokenizer.save_gpt2 writes both files)"
+            "to ids: turn it round, and spell bytes as GPT-2 does (Tokenizer.save_gpt2, or `nbbpe convert --to gpt2`, "
+            "writes both files)"
         )
     return entries
 
@@ -289,7 +290,7 @@ def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool 
     if model.whole:
         raise ValueError(
             "this tokenizer takes pretokens that are tokens as they are, which merges.txt cannot express. A tokenizer.json "
-            "(Tokenizer.to_hf) can, and a file of ranks (Tokenizer.save_tiktoken) if ranks give the same ids"
+            f"({WRITES_JSON}) can, and a .tiktoken file of ranks if ranks give the same ids"
         )
     model.listed_merges()  # which raises where the model has no list
     try:
@@ -318,7 +319,7 @@ def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool 
         warn_user(
             f"{os.fspath(merges_path)}: {n_skipped:,} merge{'' if is_one else 's'} begin{'s' if is_one else ''} with "
             "'#version'. nbbpe reads such lines, and tokenizers (Hugging Face's) skips them, so that its ids may differ; "
-            "Tokenizer.to_hf writes a file that it reads whole"
+            f"{WRITES_JSON}, writes a file that it reads whole"
         )
 
 

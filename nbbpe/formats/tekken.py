@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from ..kernels.compiler.collector import paused_collector
-from ..model.model import Model
+from ..model.model import WRITES_JSON, Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID, check_special_tokens
 from ..system.atomic_files import whole_file
@@ -109,14 +109,14 @@ def write(path: Path, model: Model) -> None:
     if sorted(model.special.values()) != list(range(n_special)):
         raise ValueError(
             "tekken.json has the special tokens first, from id 0 on, and here they have other ids: "
-            f"{shown(dict(list(model.special.items())[:3]))}. A tokenizer.json (Tokenizer.to_hf) can hold any ids"
+            f"{shown(dict(list(model.special.items())[:3]))}. A tokenizer.json ({WRITES_JSON}) can hold any ids"
         )
     tokens = sorted(model.as_ranks().items())
     for rank, (token_id, token) in enumerate(tokens):
         if token_id != n_special + rank or (rank < 256 and token != bytes([rank])) or not token:
             raise ValueError(
                 f"tekken.json has the 256 bytes in their order right after the special tokens, then all others without a "
-                f"gap, and here id {token_id} is {shown(token)}. A tokenizer.json (Tokenizer.to_hf) can hold any ids"
+                f"gap, and here id {token_id} is {shown(token)}. A tokenizer.json ({WRITES_JSON}) can hold any ids"
             )
     document = {
         "config": {

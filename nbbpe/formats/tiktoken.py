@@ -89,7 +89,7 @@ def read_model(
         if known is None and pattern is None:
             raise WrongArgument(
                 f"{name}: neither name nor content is that of a known encoding ({', '.join(ENCODINGS)}), so say "
-                f"which split pattern belongs to it: {argument('pattern', ...)} (of Tokenizer.from_tiktoken)"
+                f"which split pattern belongs to it: {argument('pattern', ...)} (in Python, of Tokenizer.from_tiktoken)"
             )
     else:
         raise TypeError(f"give a path or a tiktoken.Encoding, not {type(path_or_encoding).__name__}")

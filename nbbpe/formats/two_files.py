@@ -83,7 +83,7 @@ def _not_all(folder: str, what: str) -> ValueError:
     return ValueError(
         f"{folder or os.curdir}: vocab.json and merges.txt are not all of this tokenizer: {what}. Save it as a "
         "tokenizer.json (in transformers, AutoTokenizer.from_pretrained(folder).save_pretrained(other)), or say what its "
-        "split pattern and special tokens are, with Tokenizer.from_files"
+        "split pattern and special tokens are, with Tokenizer.from_files or options of `nbbpe convert`"
     )
 
 

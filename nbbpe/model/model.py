@@ -37,6 +37,9 @@ from .vocab_checks import NEVER, Merge, Vocab, check_bytes, check_merges, check_
 if TYPE_CHECKING:
     from ..kernels.encoding.merge_table import Merges
 
+# What writes a tokenizer.json, in messages about formats that hold less.
+WRITES_JSON = "Tokenizer.to_hf, or `nbbpe convert --to huggingface`"
+
 
 class Model:
     """Everything that decides which ids a text gets, and the provenance.
@@ -337,7 +340,7 @@ class Model:
         ignore = f". {HOW_TO_LEAVE_OUT}" if is_normalizer else ""
         raise ValueError(
             f"this tokenizer {', and '.join(parts)}, which {format_name} cannot express. A tokenizer.json "
-            f"(Tokenizer.to_hf) can{ignore}"
+            f"({WRITES_JSON}) can{ignore}"
         )
 
     def as_ranks(self) -> Vocab:
