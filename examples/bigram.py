@@ -61,19 +61,29 @@ class Bigram:
             yield token_id
 
 
+def number(text: str) -> int:
+    """The type of an option that is a number from 0 on."""
+    if int(text) < 0:
+        raise argparse.ArgumentTypeError(f"{text} is less than 0")
+    return int(text)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ids", type=Path, nargs="?", default=Path("out/tinystories/train.bin"), help="(%(default)s)")
     parser.add_argument("--tokenizer", type=Path, metavar="DIR", help="default: the folder tokenizer next to the ids")
-    parser.add_argument("--steps", type=int, default=300, metavar="N", help="batches to learn from (%(default)s)")
-    parser.add_argument("--sample", type=int, default=100, metavar="N", help="ids to generate at the end (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1337, metavar="N", help="(%(default)s)")
+    parser.add_argument("--steps", type=number, default=300, metavar="N", help="batches to learn from (%(default)s)")
+    parser.add_argument("--sample", type=number, default=100, metavar="N", help="ids to generate at the end (%(default)s)")
+    parser.add_argument("--seed", type=number, default=1337, metavar="N", help="(%(default)s)")
     arguments = parser.parse_args()
 
-    tokenizer = nbbpe.load(arguments.tokenizer or arguments.ids.parent / "tokenizer")
-    file = nbbpe.TokenFile(arguments.ids, tokenizer)
     rng = np.random.default_rng(arguments.seed)
-    batches = file.windows(BLOCK_SIZE, rng, batch_size=BATCH_SIZE)
+    try:
+        tokenizer = nbbpe.load(arguments.tokenizer or arguments.ids.parent / "tokenizer")
+        file = nbbpe.TokenFile(arguments.ids, tokenizer)
+        batches = file.windows(BLOCK_SIZE, rng, batch_size=BATCH_SIZE)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
     test = list(islice(batches, 20))
     model = Bigram(tokenizer.vocab_size, rng)
 

@@ -6,6 +6,7 @@ import importlib
 import itertools
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -99,3 +100,25 @@ def test_no_steps_and_no_sample_are_no_error(folder):
     assert done.returncode == 0, done.stderr
     before, after = re.findall(r"\d+\.\d+$", done.stdout, re.MULTILINE)
     assert before == after
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["missing/train.bin"], "'missing/tokenizer' is missing"),
+        (["missing.bin"], "No such file or directory"),
+        (["."], "Is a directory"),
+        (["short.bin"], "holds 3 ids, and block_size=64 needs at least 65"),
+        (["train.bin", "--steps", "-1"], "argument --steps: -1 is less than 0"),
+        (["train.bin", "--sample", "-1"], "argument --sample: -1 is less than 0"),
+        (["train.bin", "--seed", "-1"], "argument --seed: -1 is less than 0"),
+        (["train.bin", "--seed", "x"], "argument --seed: invalid number value: 'x'"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(bigram, folder, small, monkeypatch, capsys, arguments, said):
+    small.encode_file(iter(["a\0b"]), folder / "short.bin")
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", ["bigram.py", *arguments])
+    with pytest.raises(SystemExit, match="2"):
+        bigram.main()
+    assert said in capsys.readouterr().err.splitlines()[-1]
