@@ -765,6 +765,12 @@ def test_convert_makes_missing_folders(run, tmp_path, target):
     assert name.rstrip("/") in os.listdir(tmp_path / "new/deep")
 
 
+def test_convert_makes_no_folders_that_no_path_can_name(run, tmp_path):
+    done = run("convert", "tok", tmp_path / ("a/" * 3000) / "t.json")
+    assert_one_line_error(done, 1, f"a: {os.strerror(errno.ENAMETOOLONG)}")
+    assert os.listdir(tmp_path) == []
+
+
 @pytest.mark.parametrize("options", [["new/deep", "--to", "huggingface"], ["new/deep/tekken.json"]])
 def test_convert_leaves_no_folder_after_an_error(run, tmp_path, small, options):
     small.with_special_tokens(["Ġ"]).save(tmp_path / "tok")  # as the blank is spelled

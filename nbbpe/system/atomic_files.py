@@ -120,18 +120,20 @@ def made_folder(folder: str) -> Iterator[None]:
         yield
         return
     missing = []
-    path = made = absolute(folder) if os.path.isdir(folder) else target_of(folder)
+    path = absolute(folder) if os.path.isdir(folder) else target_of(folder)
     while not os.path.exists(path):
         missing.append(path)
         path = os.path.dirname(path)
     if not os.path.isdir(path):
         raise NotADirectoryError(f"{path!r} is not a folder; give one to write the tokenizer's files to")
     try:
-        try:
-            os.makedirs(made, exist_ok=True)
-        except PermissionError as error:  # in the words of an atomic write
-            parent = os.path.dirname(os.path.abspath(error.filename))
-            raise PermissionError(error.errno, f"cannot write to the folder: {error.strerror}", parent) from None
+        for path in reversed(missing):  # os.makedirs calls itself for each
+            try:
+                with suppress(FileExistsError):  # made by another process
+                    os.mkdir(path)
+            except PermissionError as error:  # in the words of an atomic write
+                reason = f"cannot write to the folder: {error.strerror}"
+                raise PermissionError(error.errno, reason, os.path.dirname(path)) from None
         yield
     except BaseException:
         for path in missing:
