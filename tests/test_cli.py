@@ -673,6 +673,12 @@ def test_bytes_per_token_of_two_are_those_of_the_table_where_both_normalize(run,
     assert re.search(rf"^bytes per token +{ratio:.3f} +{ratio:.3f}$", done.out, re.MULTILINE)
 
 
+def test_a_slash_after_the_name_of_a_file_is_an_error(run):
+    for command in ["count", "-t", "tok"], ["encode", "-t", "tok"], ["train", "--vocab-size", 300, "-o", "new"]:
+        done = run(command[0], "text.txt/", *command[1:])
+        assert_one_line_error(done, 2, f"text.txt/: {os.strerror(errno.ENOTDIR)}")
+
+
 def test_convert_there_and_back(run, tmp_path, small):
     done = run("convert", "tok", tmp_path / "gpt2", "--to", "gpt2")
     assert (done.code, done.err) == (0, "")

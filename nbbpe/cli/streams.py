@@ -47,6 +47,8 @@ def as_path(source: str) -> Iterator[Path]:
         if " " in source and not os.path.exists(source) and not glob.has_magic(source) and "://" not in source:
             reason = f"{os.strerror(errno.ENOENT)} (a text itself comes from stdin, as in `echo TEXT | nbbpe count -`)"
             raise FileNotFoundError(errno.ENOENT, reason, source)
+        if source.endswith(os.sep) and os.path.isfile(source.rstrip(os.sep)):  # a Path has no slash at its end
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), source)
         yield source if "://" in source else pathlib.Path(source)
         return
     with tempfile.TemporaryDirectory(prefix="nbbpe-", dir=temporary_folder()) as folder:
