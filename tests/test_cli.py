@@ -1423,6 +1423,14 @@ def test_a_system_without_a_temporary_folder_is_told_and_not_the_output(run, siz
         assert_one_line_error(done, 2, told)
 
 
+def test_a_temporary_folder_that_cannot_be_used_is_told_once(folder, tmp_path):
+    command = f"cat text.txt | nbbpe train - --vocab-size 300 --memory-limit 1GB -o '{tmp_path}/new'"
+    for tmpdir in tmp_path / "missing", folder / "text.txt":
+        said = shell(command, folder, TMPDIR=str(tmpdir)).stderr.decode()
+        assert said.count(f"nbbpe: warning: TMPDIR is {str(tmpdir)!r}, which is not a folder that can be written to") == 1
+    assert "TMPDIR" not in shell(command, folder, TMPDIR=str(tmp_path)).stderr.decode()
+
+
 def test_where_stdin_cannot_be_copied_to_is_named(run, folder, monkeypatch):
     def blocks() -> Iterator[bytes]:
         yield b"text"

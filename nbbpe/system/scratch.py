@@ -14,12 +14,14 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any
 
 from .lazy import imported_on_use
 from .links import is_device, target_of
 from .paths import Path, is_too_long
 from .signals_later import handlers_later
+from .user_warnings import warn_user
 
 shutil: Any = imported_on_use("shutil")
 tempfile: Any = imported_on_use("tempfile")
@@ -36,12 +38,23 @@ _ROOM = "x" * 64  # as long as the path of any file that is made in a scratch fo
 
 def temporary_folder() -> str:
     """The folder for temporary files of the environment variable TMPDIR, or of the system. Raises FileNotFoundError where
-    none can be written to; it has no number, by which the error would be taken for that of an output."""
+    none can be written to; it has no number, by which the error would be taken for that of an output. Warns once where that
+    of TMPDIR cannot be.
+    """
     try:
         with handlers_later():  # Ctrl-C there may leave a lock of `tempfile` locked, for which every later call waits
-            return str(tempfile.gettempdir())
+            folder = str(tempfile.gettempdir())
     except FileNotFoundError as error:
         raise FileNotFoundError(f"{error.strerror}: set TMPDIR to a folder that can be written to") from None
+    chosen = os.environ.get("TMPDIR")
+    if chosen and not (os.path.isdir(chosen) and os.access(chosen, os.W_OK)):
+        _warn_of_another(chosen, folder)
+    return folder
+
+
+@cache
+def _warn_of_another(chosen: str, folder: str) -> None:
+    warn_user(f"TMPDIR is {chosen!r}, which is not a folder that can be written to: temporary files go to {folder!r}")
 
 
 @contextmanager
