@@ -20,7 +20,7 @@ class Warmup(NamedTuple):
     n_compiled : how many kernels were compiled now; the others were on disk
     folders : where compiled kernels are stored, and how many in each; empty if they cannot be stored
     seconds : how long it took
-    n_lost : how many of the kernels compiled now could not be stored, so that each process compiles them again; stderr says
+    n_lost : how many kernels could not be stored now, so that each process compiles them again; stderr says
         why
     """
 

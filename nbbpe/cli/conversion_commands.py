@@ -153,7 +153,7 @@ def warmup(into: str | None, cpu: str, as_json: bool) -> int:
     done = compile_all(into, processors)
     lines = [f"compiled {done.n_compiled} kernels in {done.seconds:.1f} s"]
     if done.n_lost:
-        lines += [f"{done.n_lost} of them could not be stored: each process will compile them again"]
+        lines += [f"{done.n_lost} kernels could not be stored: each process will compile them again"]
     elif not done.folders:
         lines += ["they could not be stored: each process will compile them again"]
     lines += [f"{n_kernels} kernels are stored in {folder}" for folder, n_kernels in done.folders.items()]

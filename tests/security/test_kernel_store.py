@@ -356,7 +356,7 @@ pkgutil.walk_packages = walk_packages
 print(cli.main(["warmup", *sys.argv[2:]]))
 """
     relative = processes.run(script, str(stage.install), NUMBA_CACHE_DIR="relative", HOME="/dev/null", XDG_CACHE_HOME="")
-    assert relative.splitlines()[1:] == ["1 of them could not be stored: each process will compile them again", "1"]
+    assert relative.splitlines()[1:] == ["1 kernels could not be stored: each process will compile them again", "1"]
     kept = processes.run(script, str(stage.install), NUMBA_CACHE_DIR=str(stage.folder / "c")).splitlines()
     assert kept[1:] == [f"1 kernels are stored in {stage.folder / 'c' / 'nbbpe'}", "0"]
 
