@@ -283,7 +283,7 @@ NPY = npy_of(np.array([97, 98, 99], dtype=np.uint16))
         ("ids", b"\xff", ["line 1", r"\\xff"]),
         ("ids", "1 2".encode("utf-16"), ["ids: begins like UTF-16: convert it to UTF-8 first"]),
         ("ids", b"1 2\n3 400", ["id 400 at index 3", "400 tokens"]),
-        ("ids.bin", b"\x01\x00\x02", ["ends with 1 bytes", "uint16"]),
+        ("ids.bin", b"\x01\x00\x02", ["not a multiple of 2", "uint16"]),
         ("ids.bin", b"\x01\x00\xff\xff", ["id 65535 at index 1"]),
         ("ids.npy", b"no array", ["ids.npy is not a NumPy array file"]),
         ("ids.npy", b"", ["ids.npy is not a NumPy array file"]),

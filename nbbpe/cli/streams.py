@@ -189,7 +189,8 @@ def _raw(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[An
         rest = block[n_ids * dtype.itemsize :]
     if rest:
         raise ValueError(
-            f"{name}: ends with {len(rest)} bytes that are not a complete {dtype.name}, the type of this tokenizer's ids"
+            f"{name}: its size is not a multiple of {dtype.itemsize}, the bytes of a {dtype.name}, as this tokenizer's ids "
+            "are: it was truncated, or holds something else"
         )
 
 
