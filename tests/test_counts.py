@@ -565,7 +565,7 @@ def test_counts_in_the_place_of_texts_are_refused_with_where_to_give_them(tmp_pa
     nbbpe.count_words(documents=["the cat"], output=tmp_path / "counts.parquet")
     for source in counts, tmp_path / "counts.parquet":
         with pytest.raises(
-            ValueError, match=r"no column 'text'; .* To train on counts of words, give them with counts=\.\.\.$"
+            ValueError, match=r"no column 'text'; .* use `nbbpe train --counts`, or nbbpe\.train\(counts=\.\.\.\)$"
         ):
             nbbpe.train(source, 260)
 

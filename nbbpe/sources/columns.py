@@ -31,7 +31,7 @@ def check_column(name: str, schema: Any, column: str, may_be_null: bool = True) 
         columns = shown_columns(schema)
         number = "no" if column not in schema.names else "more than one"
         if schema.names == [WORD, COUNT]:
-            way_out = f"To train on counts of words, give them with {argument('counts', ...)}"
+            way_out = "To train on counts of words, use `nbbpe train --counts`, or nbbpe.train(counts=...)"
         else:
             way_out = f"Name the text's with {argument('field', ...)}"
         raise WrongArgument(f"{name!r} has {number} column {column!r}; its columns are {columns}. {way_out}")
