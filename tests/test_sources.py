@@ -909,6 +909,11 @@ def test_a_pattern_stands_for_its_files_by_name(small, tmp_path, monkeypatch, as
     assert_refused("clone", IsADirectoryError, r"such as 'clone/\*\*/\*\.parquet'$")
     for source in "a\0.txt", Path("a\0.txt"):
         assert_refused(source, FileNotFoundError, r" is 'a\\x00\.txt', which is not a file")
+    for source in "a\ud800.txt", Path("a\ud800.txt"), ["a\ud800.txt"]:
+        assert_refused(source, FileNotFoundError, r"^'a\\ud800\.txt' is not the name of a file or folder")
+    for name in "a\0.parquet", "a\ud800.parquet":
+        with pytest.raises(FileNotFoundError, match=r"^'a\\.*\.parquet' is not the name of a file or folder"):
+            nbbpe.train(counts=name, vocab_size=300)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders that may not be read are those of POSIX systems")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from ..system.arguments import argument
 from ..system.excerpt import first_few, shown
-from ..system.paths import Path, is_url, not_meant
+from ..system.paths import Path, checked_name, is_url, not_meant
 from ..system.user_warnings import warn_user
 from ..system.wrong_argument import WrongArgument
 from ..text.utf8 import check_collected, check_texts, gives_names, of_a_split
@@ -164,7 +164,7 @@ def find_files(path: Path) -> Sequence[File]:
         if local is None:
             return find_remote(path)
         path = local
-    name = os.fspath(path)
+    name = checked_name(path)
     if os.path.exists(path) or not is_pattern(name):
         return [find_local(path)]
     files, closed = find_matches(name)
