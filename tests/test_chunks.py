@@ -19,7 +19,7 @@ import nbbpe
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.patterns.pattern import NAMED, Pattern, get_pattern
 from nbbpe.text import chunks
-from nbbpe.text.chunks import CutRules, PositionedBytes, cut_file, find_chunk_boundaries, find_cut, find_cuts
+from nbbpe.text.chunks import CutRules, CutTables, PositionedBytes, cut_file, find_chunk_boundaries, find_cut, find_cuts
 from nbbpe.text.utf8 import to_text
 
 SPECIAL = texts.SPECIAL.encode()
@@ -206,7 +206,8 @@ def test_no_pretoken_and_no_special_token_is_cut_wherever_a_search_ends(sizes, n
         n_parts = source.randrange(1, 40)  # perhaps more than there are bytes
         look = source.choice([1, 5, 20, 1 << 16])
         sizes(near=source.choice([1, 3, 8, 1 << 10]))
-        cuts = [*find_cuts(PositionedBytes(data), len(data), n_parts, pattern.tables, new_special_tokens(tokens), look)]
+        tables = CutTables(pattern.tables, new_special_tokens(tokens))
+        cuts = [*find_cuts(PositionedBytes(data), len(data), n_parts, tables, look)]
         parts = [data[start:end] for start, end in itertools.pairwise([0, *cuts, len(data)])]
         assert all(parts)
         found = [word for part in parts for word in split_between(part, tokens, pattern)]
@@ -241,7 +242,7 @@ def test_whitespace_is_not_cut_before_its_last_character_where_a_special_token_f
         text = b"x".ljust(200) + b"<s>"
         text = text.ljust(2 * (200 - longest), b"y")  # the search begins in the middle
         tokens = new_special_tokens([b"<s>", b"z" * longest])
-        assert [*find_cuts(PositionedBytes(text), len(text), 2, get_pattern(name).tables, tokens, 1)] == [200]
+        assert [*find_cuts(PositionedBytes(text), len(text), 2, CutTables(get_pattern(name).tables, tokens), 1)] == [200]
 
 
 def test_whitespace_is_not_cut_before_its_last_character_where_the_longest_special_token_follows():
@@ -249,9 +250,8 @@ def test_whitespace_is_not_cut_before_its_last_character_where_the_longest_speci
         token = b"s" * longest
         text = b"x".ljust(200) + token  # which begins where the first search ends
         text = text.ljust(2 * (200 - longest), b"y")
-        assert [*find_cuts(PositionedBytes(text), len(text), 2, GPT2.tables, new_special_tokens([token]), 1)] == [200], (
-            longest
-        )
+        tables = CutTables(GPT2.tables, new_special_tokens([token]))
+        assert [*find_cuts(PositionedBytes(text), len(text), 2, tables, 1)] == [200], longest
 
 
 def test_a_file_with_special_tokens_is_cut_at_them(tmp_path):
@@ -314,7 +314,7 @@ def test_text_that_cannot_be_cut_is_read_in_few_blocks_of_a_limited_size(monkeyp
 
     monkeypatch.setattr(chunks, "WINDOW", 1000)
     text = Counted(b"a" * 100_000)
-    assert list(find_cuts(text, 100_000, 2, GPT2.tables, new_special_tokens([]), look=1)) == []
+    assert list(find_cuts(text, 100_000, 2, CutTables(GPT2.tables, new_special_tokens([])), look=1)) == []
     assert max(lengths) == 1000
     assert len(lengths) < 3 * (50_000 // 1000 + 10)  # with what is before and after each; they become longer first
 

@@ -53,6 +53,25 @@ class CutRules(NamedTuple):
     special_tokens: Sequence[bytes]
     form: Form | None = None
 
+    def as_tables(self) -> CutTables:
+        """The rules as kernels take them."""
+        from ..kernels.pieces.special_tokens import new_special_tokens
+
+        return CutTables(self.pattern.tables, new_special_tokens(list(self.special_tokens)), self.form)
+
+
+class CutTables(NamedTuple):
+    """CutRules as kernels take them.
+
+    pattern  : its tables; None where it has no certain boundaries, so that text is cut at special tokens only
+    specials : the special tokens
+    form     : see CutRules
+    """
+
+    pattern: PatternTables | None
+    specials: SpecialTokens
+    form: Form | None = None
+
 
 def find_chunk_boundaries(file: BinaryIO, desired_num_chunks: int, split_special_token: bytes) -> list[int]:
     """Cut a file into about `desired_num_chunks` chunks of equal size that each start at a special token.
@@ -120,19 +139,17 @@ def cut_file(path: Path, chunk_bytes: int, rules: CutRules) -> list[Chunk]:
     cut, or has no size, is one chunk. Only some bytes at each place are read, and no byte more than once, except where a
     special token may reach across two blocks.
     """
-    from ..kernels.pieces.special_tokens import new_special_tokens
-
     size = file_size(path)
     if not size:  # files that the system generates during reading (in /proc) have size 0, too
         return [Chunk(path, 0, None)]
     n_chunks = round(size / chunk_bytes)
     cuts: list[int] = []
     if n_chunks > 1:
-        specials = new_special_tokens(list(rules.special_tokens))
+        tables = rules.as_tables()
         # None is shorter than a special token, so that the bytes that are read around one place are less than two chunks.
-        n_chunks = min(n_chunks, size // max(specials.longest, 1))
+        n_chunks = min(n_chunks, size // max(tables.specials.longest, 1))
         with open(path, "rb", buffering=0) as file:
-            cuts = list(find_cuts(_FileBytes(file), size, n_chunks, rules.pattern.tables, specials, form=rules.form))
+            cuts = list(find_cuts(_FileBytes(file), size, n_chunks, tables))
     return [Chunk(path, start, end) for start, end in pairwise([0, *cuts, size])]
 
 
@@ -141,14 +158,10 @@ def find_cut(text: bytes, rules: CutRules) -> int | None:
 
     Not among its first bytes: whether these belong to what comes before, only that would tell.
     """
-    from ..kernels.pieces.special_tokens import new_special_tokens
-
-    specials = new_special_tokens(list(rules.special_tokens))
-    reach = max(specials.longest, _CONTEXT)
+    tables = rules.as_tables()
+    reach = max(tables.specials.longest, _CONTEXT)
     until = len(text) - reach
-    if reach >= until:
-        return None
-    return _first_cut(PositionedBytes(text), reach, until, len(text), rules.pattern.tables, specials, rules.form)
+    return _first_cut(PositionedBytes(text), reach, until, len(text), tables) if reach < until else None
 
 
 class Positioned(ABC):
@@ -188,49 +201,34 @@ class _FileBytes(Positioned):
         return block
 
 
-def find_cuts(
-    text: Positioned,
-    size: int,
-    n_parts: int,
-    tables: PatternTables | None,
-    specials: SpecialTokens,
-    look: int = _LOOK,
-    form: Form | None = None,
-) -> Iterator[int]:
+def find_cuts(text: Positioned, size: int, n_parts: int, tables: CutTables, look: int = _LOOK) -> Iterator[int]:
     """Where to cut a text into about `n_parts` parts, at or soon after the places that divide it evenly; ascending, each
-    once. Only at special tokens where there are no `tables` of a pattern; `look` is how much is searched for one before
-    it is cut at a boundary, and `form` one that the parts may then be put into one by one."""
+    once. `look` is how much is searched for a special token before it is cut at a boundary."""
     part = 1
-    if not specials.longest:  # there are none
+    longest = tables.specials.longest
+    if not longest:  # there are none
         look = min(look, _NEAR)
     while part < n_parts:
         position = max(size * part // n_parts, 1)
-        n_searched = max(min(look, size // n_parts), specials.longest, 1)
+        n_searched = max(min(look, size // n_parts), longest, 1)
         cut = None
         while cut is None:
             if position >= size:
                 return
             until = min(position + n_searched, size)
-            cut = _first_cut(text, position, until, size, tables, specials, form)
+            cut = _first_cut(text, position, until, size, tables)
             position = until
             n_searched = max(n_searched, min(2 * n_searched, WINDOW))
         yield cut
         part = _first_part_after(cut, size, n_parts)
 
 
-def _first_cut(
-    text: Positioned,
-    position: int,
-    until: int,
-    size: int,
-    tables: PatternTables | None,
-    specials: SpecialTokens,
-    form: Form | None,
-) -> int | None:
+def _first_cut(text: Positioned, position: int, until: int, size: int, tables: CutTables) -> int | None:
     """The first place from `position` to `until` where a special token starts, else where there is a certain boundary.
 
-    No special token reaches across it, and the normal `form` changes nothing there. None if no place is like that.
+    No special token reaches across it, and the normal form changes nothing there. None if no place is like that.
     """
+    pattern, specials, form = tables
     reach = max(specials.longest, _CONTEXT)
     begin = max(position - reach, 0)
     before, between = text.read(begin, position), text.read(position, until)
@@ -239,7 +237,7 @@ def _first_cut(
     data = padded(block)
     starts, ends, _ = find_breaks(data, 0, len(block), min(stop + 1, len(block)), specials, overlapping=True).T
     covered = np.maximum.accumulate(np.concatenate([[0], ends]))  # special tokens that start before may reach up to here
-    for places in _places(data, first, stop, len(block), starts, tables):
+    for places in _places(data, first, stop, len(block), starts, pattern):
         free = places[covered[np.searchsorted(starts, places)] <= places] if len(starts) else places
         if form is not None:
             free = _kept(data, free, len(block), starts, form)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .chunks import Positioned, PositionedBytes, find_cuts
+from .chunks import CutTables, Positioned, PositionedBytes, find_cuts
 from .utf8 import LONGEST_CHARACTER, Data, to_bytes, widths_of
 from .windows import Reader, TextReader, Windows
 
@@ -88,7 +88,7 @@ def cut_text(text: str | Data, n_parts: int, tables: PatternTables, specials: Sp
         places: Positioned = _Characters(text)
     else:
         places = PositionedBytes(_in_place(text))
-    return list(pairwise([0, *find_cuts(places, len(text), n_parts, tables, specials, _LOOK), len(text)]))
+    return list(pairwise([0, *find_cuts(places, len(text), n_parts, CutTables(tables, specials), _LOOK), len(text)]))
 
 
 class _Characters(Positioned):
