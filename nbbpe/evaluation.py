@@ -6,6 +6,7 @@ import warnings
 from codecs import getincrementaldecoder
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -76,15 +77,7 @@ def evaluate(
     >>> [(row.tokenizer, row.n_tokens, round(row.tokens_per_word, 2)) for row in rows]
     [('264', 420, 4.62), ('260', 500, 5.49)]
     """
-    if not isinstance(tokenizers, Mapping):
-        raise TypeError(f"tokenizers must be a dict from names to tokenizers, not {type(tokenizers).__name__}")
-    for name, tokenizer in tokenizers.items():
-        if not isinstance(name, str) or not isinstance(tokenizer, Tokenizer):
-            raise TypeError(
-                f"tokenizers must be a dict from names to tokenizers, and has {shown(name)}: {shown(tokenizer)}"
-            )
-    if not tokenizers:
-        raise ValueError("tokenizers names none")
+    _check_tokenizers(tokenizers)
     sources = named_sources(on)
     for name, source in sources.items():
         if isinstance(source, Iterator):
@@ -93,7 +86,7 @@ def evaluate(
     for inputs in texts.values():
         check_read_again("on", "several times", inputs)
     sizes = {name: _text_size(inputs, progress, on_error) for name, inputs in texts.items()}
-    counts: dict[tuple[str, str], tuple[int, int]] = {}
+    counts: dict[tuple[str, str], _TokenCounts] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is odd about a text was said when its words were counted
         for of_tokenizer, tokenizer in tokenizers.items():
@@ -103,37 +96,59 @@ def evaluate(
                     counts[of_text, of_tokenizer] = _token_counts(tokenizer, inputs, progress, on_error)
                 except LackingByte as error:
                     raise LackingByte(f"the tokenizer {of_tokenizer!r} on {of_text!r}: {error}") from None
-                if sizes[of_text][2] and not counts[of_text, of_tokenizer][0]:  # words, and no token
+                if sizes[of_text].n_words and not counts[of_text, of_tokenizer].n_tokens:
                     raise ValueError(
                         f"on: {of_text!r} is read several times, and was empty after the first: give a path, or Arrow data "
                         "that can be read again, such as a table"
                     )
     first = next(iter(sources))
     return [
-        _evaluation(of_tokenizer, of_text, sizes[of_text], counts[of_text, of_tokenizer], counts[first, of_tokenizer][0])
+        _evaluation(of_tokenizer, of_text, sizes[of_text], counts[of_text, of_tokenizer], counts[first, of_tokenizer])
         for of_text in sources
         for of_tokenizer in tokenizers
     ]
 
 
-def _evaluation(
-    tokenizer: str, text: str, size: tuple[int, int, int], counts: tuple[int, int], n_tokens_of_first: int
-) -> Evaluation:
-    n_bytes, n_characters, n_words = size
-    n_tokens, n_partial = counts
+class _TextSize(NamedTuple):
+    """What a text has before it is encoded."""
+
+    n_bytes: int
+    n_characters: int
+    n_words: int
+
+
+class _TokenCounts(NamedTuple):
+    """How many tokens a text has, and how many of them begin or end inside a character."""
+
+    n_tokens: int
+    n_partial_utf8: int
+
+
+def _check_tokenizers(tokenizers: object) -> None:
+    """Raise TypeError or ValueError unless it is a dict from names to tokenizers."""
+    if not isinstance(tokenizers, Mapping):
+        raise TypeError(f"tokenizers must be a dict from names to tokenizers, not {type(tokenizers).__name__}")
+    for name, tokenizer in tokenizers.items():
+        if not isinstance(name, str) or not isinstance(tokenizer, Tokenizer):
+            raise TypeError(
+                f"tokenizers must be a dict from names to tokenizers, and has {shown(name)}: {shown(tokenizer)}"
+            )
+    if not tokenizers:
+        raise ValueError("tokenizers names none")
+
+
+def _evaluation(tokenizer: str, text: str, size: _TextSize, counts: _TokenCounts, of_first: _TokenCounts) -> Evaluation:
+    n_tokens = counts.n_tokens
     return Evaluation(
         tokenizer=tokenizer,
         text=text,
-        n_bytes=n_bytes,
-        n_characters=n_characters,
-        n_words=n_words,
-        n_tokens=n_tokens,
-        n_partial_utf8=n_partial,
-        bytes_per_token=_ratio(n_bytes, n_tokens),
-        characters_per_token=_ratio(n_characters, n_tokens),
-        tokens_per_word=_ratio(n_tokens, n_words),
-        partial_utf8_share=_ratio(n_partial, n_tokens),
-        parity=_ratio(n_tokens, n_tokens_of_first),
+        **size._asdict(),
+        **counts._asdict(),
+        bytes_per_token=_ratio(size.n_bytes, n_tokens),
+        characters_per_token=_ratio(size.n_characters, n_tokens),
+        tokens_per_word=_ratio(n_tokens, size.n_words),
+        partial_utf8_share=_ratio(counts.n_partial_utf8, n_tokens),
+        parity=_ratio(n_tokens, of_first.n_tokens),
     )
 
 
@@ -141,8 +156,7 @@ def _ratio(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def _text_size(inputs: Sequence[Input], progress: ProgressOption, on_error: str) -> tuple[int, int, int]:
-    """The bytes, characters and words of a text."""
+def _text_size(inputs: Sequence[Input], progress: ProgressOption, on_error: str) -> _TextSize:
     single_bytes = Tokenizer({i: bytes([i]) for i in range(_END)}, [])
     decoder = getincrementaldecoder("utf-8")("surrogateescape")
     n_bytes = n_characters = n_words = 0
@@ -154,17 +168,14 @@ def _text_size(inputs: Sequence[Input], progress: ProgressOption, on_error: str)
         n_characters += len(text) - n_ends
         n_words += len(text.split()) - (in_word and bool(text) and not text[0].isspace())
         in_word = not text[-1].isspace() if text else in_word
-    return n_bytes, n_characters, n_words  # nothing is left in the decoder, as documents end with a newline here
+    return _TextSize(n_bytes, n_characters, n_words)  # nothing is left in the decoder, as documents end with a newline here
 
 
-def _token_counts(
-    tokenizer: Tokenizer, inputs: Sequence[Input], progress: ProgressOption, on_error: str
-) -> tuple[int, int]:
-    """The tokens of a text, and how many of them begin or end inside a character."""
+def _token_counts(tokenizer: Tokenizer, inputs: Sequence[Input], progress: ProgressOption, on_error: str) -> _TokenCounts:
     vocab = tokenizer._model.packed
     counts = np.zeros(len(vocab.ids), dtype=np.int64)
     for ids in encoded_inputs(tokenizer, inputs, "count tokens", progress, on_error=on_error):
         counts += vocab.count(ids)
     used = zip(vocab.ids[counts > 0].tolist(), counts[counts > 0].tolist(), strict=True)
     n_partial = sum(n for token_id, n in used if not is_utf8(tokenizer.vocab[token_id]))
-    return int(counts.sum()), n_partial
+    return _TokenCounts(int(counts.sum()), n_partial)
