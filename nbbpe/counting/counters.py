@@ -16,6 +16,7 @@ from ..kernels.pieces.special_tokens import new_special_tokens
 from ..kernels.training import count_pieces
 from ..patterns.pattern import Pattern
 from ..sources import Part, Skipped, Tally
+from ..text.chunks import CutRules
 from ..text.windows import NO_ID, Window
 from .word_counts import WordCounts, words_from_texts
 from .word_table import WordTable
@@ -38,6 +39,11 @@ class WordRules(NamedTuple):
     special_tokens: Sequence[bytes] = ()
     on_error: str = "raise"
     by_regex: bool = False
+
+    @property
+    def cut_rules(self) -> CutRules:
+        """Where text may be cut for several counters."""
+        return CutRules(self.pattern, self.special_tokens)
 
 
 class Counter(ABC):

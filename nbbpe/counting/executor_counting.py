@@ -13,7 +13,6 @@ from ..sources import Input, Part, Skipped
 from ..sources.portable_parts import portable_part
 from ..system.executors import run_on
 from ..system.stretches import starts_of
-from ..text.chunks import CutRules
 from ..text.utf8 import padded
 from .counters import WordRules, make_counter
 from .word_counts import WordCounts
@@ -84,8 +83,7 @@ def count_on(
     n_parts = max(-(-total // part_bytes), 1)
     # An even number of parts, which are of one size if they are of one file: so no worker waits long for another.
     part_bytes = max(-(-total // (n_parts + n_parts % 2)), 1)
-    cut_rules = CutRules(rules.pattern, rules.special_tokens)
-    parts = [portable_part(part) for each in inputs for part in each.cut(part_bytes, cut_rules)]
+    parts = [portable_part(part) for each in inputs for part in each.cut(part_bytes, rules.cut_rules)]
     for number, done in run_on(executor, partial(count_part, rules=rules), parts):
         report(done.n_read)
         yield number, done

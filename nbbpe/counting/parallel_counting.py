@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from ..sources import Documents, Input, Skipped
 from ..system.workers import ENDED, SharedJob, run_jobs
-from ..text.chunks import CutRules
 from ..text.windows import BATCH
 from .counters import WordRules, make_counter
 from .word_counts import WordCounts
@@ -45,8 +44,7 @@ def run_counters(
     n_workers = workers_that_pay(inputs, n_workers)
     total = sum(each.n_text() for each in inputs)
     part_bytes = max(BATCH, min(_SHARED_CHUNK_BYTES, total // (8 * n_workers))) if n_workers > 1 else _CHUNK_BYTES
-    cut_rules = CutRules(rules.pattern, rules.special_tokens)
-    tasks = [part for each in inputs for part in each.cut(part_bytes, cut_rules)]
+    tasks = [part for each in inputs for part in each.cut(part_bytes, rules.cut_rules)]
     if n_workers > 1:
         # Workers inherit compiled kernels instead of racing to compile them.
         warm_up(rules)

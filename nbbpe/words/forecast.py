@@ -14,7 +14,6 @@ from ..counting.parallel_counting import warm_up, workers_that_pay
 from ..counting.word_counts import WordCounts
 from ..counting.word_table import add_up
 from ..sources import Input
-from ..text.chunks import CutRules
 from ..training.merges import n_bytes_needed
 
 MIN_BYTES = 1 << 30  # of text: shorter runs are over before a forecast is of use
@@ -66,8 +65,7 @@ def forecast(
     n_bytes = sum(size or 0 for size in sizes)
     if n_bytes < MIN_BYTES or None in sizes or any(each.path() is None for each in inputs):
         return None
-    cut_rules = CutRules(rules.pattern, rules.special_tokens)
-    parts = [part for each in inputs for part in each.cut(n_bytes // (8 * _N_PLACES), cut_rules)]
+    parts = [part for each in inputs for part in each.cut(n_bytes // (8 * _N_PLACES), rules.cut_rules)]
     n_places = min(_N_PLACES, len(parts))
     if n_places < 2:
         return None
