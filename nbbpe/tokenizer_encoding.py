@@ -16,7 +16,7 @@ from .encoding.encoder import SHORT, Encoder
 from .encoding.id_lists import list_of, lists_of
 from .encoding.id_types import check_dtype
 from .encoding.padding import Padded, Side, as_rows, check_padding, find_pad
-from .encoding.special_choice import ALL, NONE, Choice, Chosen, allowed_in, check_choice, choose, pack_special_tokens
+from .encoding.special_choice import ALL, NONE, Choice, Choices, allowed_in, pack_special_tokens, reusable
 from .encoding.tokens import Tokens, show
 from .model.model import Model
 from .model.post_processor import Templates, read_templates
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from .kernels.encoding.encode_into import Tables
     from .kernels.pieces.special_tokens import SpecialTokens
     from .sources import Part, Tally
-
-_MAX_CHOICES = 100  # of special tokens that are cached: callers that make a set for each text mostly choose the same few
 
 
 class TokenizerEncoding:
@@ -124,10 +122,8 @@ class TokenizerEncoding:
         >>> tok.encode_pair("the", " cat")
         [258, 261]
         """
-        check_choice(allowed_special, disallowed_special)
+        allowed, disallowed = reusable(allowed_special, disallowed_special)  # for two texts
         check_bool("add_special_tokens", add_special_tokens)
-        # For two texts:
-        allowed, disallowed = _kept("allowed_special", allowed_special), _kept("disallowed_special", disallowed_special)
         encode = partial(self.encode, allowed_special=allowed, disallowed_special=disallowed)
         templates = self._templates if add_special_tokens else self._templates.without_ids()
         return templates.around(encode(first), encode(second))
@@ -286,7 +282,7 @@ class TokenizerEncoding:
         (array([258, 261, 258], dtype=uint16), array([0, 2, 2, 3]))
         """
         wanted = None if dtype is None else check_dtype(dtype, self._model.size)
-        chosen = self._chosen(allowed_special, disallowed_special)
+        chosen = self._choices.of(allowed_special, disallowed_special)
         if (with_dropout := self._dropout_encoder(dropout, seed)) is not None:
             ids, starts = with_dropout.encode_batch_flat(texts, chosen, num_threads)
         else:
@@ -479,9 +475,8 @@ class TokenizerEncoding:
         return read_templates(self._model.extras.post_processor)
 
     @lazy
-    def _choices(self) -> dict[tuple[Choice, Choice], Chosen]:
-        """The meaning of each choice of special tokens that was used."""
-        return {}
+    def _choices(self) -> Choices:
+        return Choices(self._model.choosable, self._specials)
 
     def _encode_any(
         self,
@@ -526,7 +521,7 @@ class TokenizerEncoding:
 
     def _recognised(self, text: str | Data, allowed: Choice, disallowed: Choice) -> SpecialTokens | None:
         """The special tokens to recognise in a text, None for none. ValueError where it holds a disallowed one."""
-        chosen = self._chosen(allowed, disallowed)
+        chosen = self._choices.of(allowed, disallowed)
         chosen.check(text)
         return chosen.recognised
 
@@ -536,41 +531,13 @@ class TokenizerEncoding:
             raise ValueError(
                 "disallowed_special cannot be checked in a file before it is encoded: read the file, or mmap it"
             )
-        return self._chosen(allowed, NONE).recognised or pack_special_tokens({})
+        return self._choices.of(allowed).recognised or pack_special_tokens({})
 
     def _allowed_tokens(self, allowed_special: Choice | None) -> list[str] | None:
         """The special tokens to recognise in a source, a list, which is read for each part; None as in `encode_file`."""
-        return None if allowed_special is None else list(self._chosen(allowed_special, NONE).tokens)
-
-    def _chosen(self, allowed: Choice, disallowed: Choice) -> Chosen:
-        """What a choice of special tokens means; see `choose`."""
-        if type(allowed) is set:  # as often; the key must be hashable
-            allowed = frozenset(allowed)
-        try:
-            return self._choices[allowed, disallowed]
-        except (KeyError, TypeError):
-            pass
-        check_choice(allowed, disallowed)
-        # An iterator is consumed only once.
-        key = _kept("allowed_special", allowed), _kept("disallowed_special", disallowed)
-        chosen = self._choices.get(key)
-        if chosen is None:
-            chosen = choose(self._model.choosable, self._specials, *key)
-            if len(self._choices) >= _MAX_CHOICES:
-                self._choices.clear()
-            self._choices[key] = chosen
-        return chosen
+        return None if allowed_special is None else list(self._choices.of(allowed_special).tokens)
 
 
 def _is_short(text: object) -> TypeGuard[str | bytes]:
     """Whether a text is plain and so short that what a call costs matters."""
     return (type(text) is str or type(text) is bytes) and len(text) <= SHORT
-
-
-def _kept(name: str, choice: Choice) -> Choice:
-    if isinstance(choice, str) or choice is NONE:
-        return choice
-    try:
-        return frozenset(choice)
-    except TypeError as error:  # as for a list of lists
-        raise TypeError(f'{name} must be "all" or a set of special tokens, not {shown(choice)}: {error}') from error

@@ -20,17 +20,8 @@ if TYPE_CHECKING:
 Choice = Literal["all"] | Collection[str]  # of the special tokens that a tokenizer has
 ALL: Literal["all"] = "all"
 NONE: tuple[str, ...] = ()
+_MAX_CHOICES = 100  # that are cached: callers that make a set for each text mostly choose the same few
 _SHORT = 1 << 12  # bytes of a text that Python searches faster than it can be copied to where a kernel can read it
-
-
-def check_choice(allowed_special: object, disallowed_special: object) -> None:
-    """Raise TypeError for an invalid choice of the special tokens that are allowed, or disallowed, in a text.
-
-    A str would be iterated letter by letter, so that "none" would allow none by chance.
-    """
-    for name, choice in ("allowed_special", allowed_special), ("disallowed_special", disallowed_special):
-        if not hasattr(choice, "__iter__") or (isinstance(choice, (str, bytes)) and choice != "all"):
-            raise TypeError(f'{name} must be "all" or a set of special tokens, not {shown(choice)}')
 
 
 def allowed_in(has_records: bool, allowed: Choice | None) -> Choice:
@@ -117,6 +108,55 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
     tokens = {token: token_id for token, token_id in special.items() if token in allowed}
     packed = everything if len(tokens) == len(special) else pack_special_tokens(tokens)
     return Chosen(tokens, packed if tokens else None, *search)
+
+
+class Choices:
+    """The meaning of the choices of a tokenizer's special tokens that callers make, cached.
+
+    special, everything : see `choose`
+    """
+
+    def __init__(self, special: Mapping[str, int], everything: PackedTokens) -> None:
+        self._special, self._everything = special, everything
+        self._known: dict[tuple[Choice, Choice], Chosen] = {}
+
+    def of(self, allowed: Choice, disallowed: Choice = NONE) -> Chosen:
+        """What a choice means. Raises TypeError or ValueError for an invalid one."""
+        if type(allowed) is set:  # as often; the key must be hashable
+            allowed = frozenset(allowed)
+        try:
+            return self._known[allowed, disallowed]
+        except (KeyError, TypeError):
+            pass
+        key = reusable(allowed, disallowed)
+        chosen = self._known.get(key)
+        if chosen is None:
+            chosen = choose(self._special, self._everything, *key)
+            if len(self._known) >= _MAX_CHOICES:
+                self._known.clear()
+            self._known[key] = chosen
+        return chosen
+
+
+def reusable(allowed_special: Choice, disallowed_special: Choice) -> tuple[Choice, Choice]:
+    """Both parts of a choice, in a form that can be hashed and read again, as an iterator cannot be.
+
+    Raises TypeError for anything but "all" and collections. Of a str, letters would be taken for tokens, so that "none"
+    would allow none by chance.
+    """
+    return _reusable("allowed_special", allowed_special), _reusable("disallowed_special", disallowed_special)
+
+
+def _reusable(name: str, choice: Choice) -> Choice:
+    if choice is NONE or (isinstance(choice, str) and choice == ALL):
+        return choice
+    problem = f'{name} must be "all" or a set of special tokens, not {shown(choice)}'
+    if not hasattr(choice, "__iter__") or isinstance(choice, (str, bytes)):
+        raise TypeError(problem)
+    try:
+        return frozenset(choice)
+    except TypeError as error:  # as for a list of lists
+        raise TypeError(f"{problem}: {error}") from error
 
 
 def pack_special_tokens(tokens: Mapping[str, int]) -> PackedTokens:
