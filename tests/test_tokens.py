@@ -322,9 +322,7 @@ def test_the_html_form_of_a_long_text_is_cut(small):
 @pytest.mark.parametrize("few", [0, 20])
 def test_ids_that_begin_elsewhere_than_their_texts_have_no_offsets(small, monkeypatch, few):
     monkeypatch.setattr("nbbpe.encoding.offsets._FEW", few)
-    model = small._model
-    trimming = Trimming(trims=False, keeps_first=False)
-    finder = OffsetFinder(model.packed, model.vocab, model.special, [], trimming, None)
+    finder = OffsetFinder(small._model, Trimming(trims=False, keeps_first=False))
     ids = [97, 98, 99]
     found = finder.find(["ab", "c"], ids, [0, 2, 3])
     assert finder.offsets(found, [(0, 2), (2, 3)]) == [[(0, 1), (1, 2)], [(0, 1)]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.byte_alphabet import byte_characters
+from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.post_processor import Trimming
-from ..text.normal_characters import Form
+from ..text.normalizer import Chain
 from ..text.unicode_sets import WHITESPACE
 from .decoder import Decoder
 from .tokens import in_characters
@@ -62,28 +63,18 @@ class FewFound(NamedTuple):
 class OffsetFinder:
     """Finds the offsets of a tokenizer that changes no text, or only text that is not in a normal form.
 
-    packed, vocab  : all tokens, in two forms
-    special        : the special ones, which are among them
-    stripping      : special tokens that take the whitespace before or after them
-    trimming       : how spaces are trimmed
-    form           : the normal form that texts are put into, or None
+    trimming : how spaces are trimmed
     """
 
-    def __init__(
-        self,
-        packed: PackedVocab,
-        vocab: dict[int, bytes],
-        special: Mapping[str, int],
-        stripping: Iterable[str],
-        trimming: Trimming,
-        form: Form | None,
-    ) -> None:
-        self._packed, self._vocab = packed, vocab
-        self._decoder = Decoder(vocab)
-        self._stripping = {special[token] for token in stripping}
+    def __init__(self, model: Model, trimming: Trimming) -> None:
+        assert not isinstance(model.normalizer, Chain)  # which changes other texts, too
+        self._packed, self._vocab = model.packed, model.vocab
+        self._decoder = Decoder(model.vocab)
+        # Special tokens that take the whitespace before or after them.
+        self._stripping = {model.special[token] for token in model.extras.stripping}
         self._trimming = trimming
-        self._form = form
-        self._spaces = _Spaces.of(packed, special) if trimming.trims else None
+        self._form = model.normalizer
+        self._spaces = _Spaces.of(model.packed, model.special) if trimming.trims else None
 
     def find(
         self, texts: list[str], ids_of_texts: list[int] | NDArray[Any], starts_of_texts: list[int] | NDArray[np.int64]

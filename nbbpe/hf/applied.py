@@ -137,12 +137,11 @@ class Applied:
         """What finds the offsets in texts; None if tokenizers must find them."""
         model, extras = self._model, self._model.extras
         trimming = read_trimming(extras.post_processor)
-        form = None if isinstance(model.normalizer, Chain) else model.normalizer
-        if trimming is None or form != model.normalizer or extras.prefix_space or extras.shared:
+        if trimming is None or isinstance(model.normalizer, Chain) or extras.prefix_space or extras.shared:
             return None
         if extras.suffix is not None:  # the end of a word would be taken for a space that follows it
             return None
-        return OffsetFinder(model.packed, model.vocab, model.special, extras.stripping, trimming, form)
+        return OffsetFinder(model, trimming)
 
     def words_in(
         self, ids: list[int] | NDArray[Any], starts: list[int] | NDArray[np.int64]
