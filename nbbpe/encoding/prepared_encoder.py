@@ -6,6 +6,7 @@ It passes prepared windows to another encoder, so that a tokenizer without prepa
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,14 +39,12 @@ class _Turns(NamedTuple):
     both   : in a text that is normal already, where both are found at once; None if tokens of the two may overlap
     marked : in a text that is normal already, with the whitespace that they take; None if the kernel that encodes cannot
         do so
-    short  : `first` and `later` for short texts
     """
 
-    first: SpecialTokens
-    later: SpecialTokens
+    first: Sought
+    later: Sought
     both: SpecialTokens | None
     marked: SpecialTokens | None
-    short: tuple[Sought, Sought]
 
 
 class PreparedEncoder(RewritingEncoder):
@@ -95,38 +94,44 @@ class PreparedEncoder(RewritingEncoder):
             key = (specials.nodes if self._shares_ids else specials.tokens[:, 1]).tobytes()
         found = self._kept.get(key)
         if found is None:
-            chosen = self._always.union(() if specials is None else specials.tokens[:, 1].tolist())
-            of_choice = {token: token_id for token, token_id in self._special.items() if token_id in chosen}
-            if specials is not None and self._shares_ids:  # of two tokens with one id, only one may be chosen
-                of_choice = {
-                    token: token_id
-                    for token, token_id in of_choice.items()
-                    if token_id in self._always or first_special(token, specials) == token.encode()
-                }
-            first = {token: token_id for token, token_id in of_choice.items() if token not in self._later}
-            later: dict[str, int] = {}
-            for token, token_id in of_choice.items():
-                if self._later.get(token):
-                    later.setdefault(self._later[token], token_id)
-            of_first, marked = pack_special_tokens(first), None
-            both: SpecialTokens | None = of_first
-            if later:
-                both = None if find_overlap(list(first), list(later)) else pack_special_tokens(first | later)
-            if self._preparation.marks and not later:
-                lengths, ids = of_first.tokens.T
-                marked = of_first._replace(tokens=np.stack([lengths, self._preparation.marked(ids)], axis=1))
-            of_later = pack_special_tokens(later)
-            found = _Turns(of_first, of_later, both, marked, (Sought.of(of_first), Sought.of(of_later)))
+            found = self._new_turns(self._chosen(specials))
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
             self._kept[key] = found
         return found
 
+    def _chosen(self, specials: SpecialTokens | None) -> dict[str, int]:
+        """The tokens to look for, with their ids: those of `specials`, and those that are parts of ordinary text."""
+        ids = self._always.union(() if specials is None else specials.tokens[:, 1].tolist())
+        chosen = {token: token_id for token, token_id in self._special.items() if token_id in ids}
+        if specials is None or not self._shares_ids:
+            return chosen
+        return {  # of two tokens with one id, only one may be among them
+            token: token_id
+            for token, token_id in chosen.items()
+            if token_id in self._always or first_special(token, specials) == token.encode()
+        }
+
+    def _new_turns(self, chosen: Mapping[str, int]) -> _Turns:
+        first = {token: token_id for token, token_id in chosen.items() if token not in self._later}
+        later: dict[str, int] = {}
+        for token, token_id in chosen.items():
+            if self._later.get(token):
+                later.setdefault(self._later[token], token_id)
+        of_first, marked = pack_special_tokens(first), None
+        both: SpecialTokens | None = of_first
+        if later:
+            both = None if find_overlap(list(first), list(later)) else pack_special_tokens(first | later)
+        elif self._preparation.marks:
+            lengths, ids = of_first.tokens.T
+            marked = of_first._replace(tokens=np.stack([lengths, self._preparation.marked(ids)], axis=1))
+        return _Turns(Sought.of(of_first), Sought.of(pack_special_tokens(later)), both, marked)
+
     def allowing(self, specials: SpecialTokens) -> tuple[PreparedEncoder, SpecialTokens]:
         """See Encoder."""
         other = copy.copy(self)
         other._allowed = self._turns(specials)
-        return other, other._allowed.first
+        return other, other._allowed.first.specials
 
     def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
         """See Encoder. All vocabularies have the bytes of ASCII."""
@@ -141,7 +146,9 @@ class PreparedEncoder(RewritingEncoder):
             if sought is not None:
                 return self._encoder.encode_short(spaced, sought, form)
             if len(text) <= SHORT:
-                return self._encode_stretches(self._preparation.stretches(text, *turns.short), self._separator, form)
+                return self._encode_stretches(
+                    self._preparation.stretches(text, turns.first, turns.later), self._separator, form
+                )
         return None
 
     def _spaced(self, text: Any) -> Any:
@@ -170,12 +177,12 @@ class PreparedEncoder(RewritingEncoder):
 
     def reading(self, reader: Windows) -> Windows:
         """See Encoder. The tokens of the first turn are found already; those of the second turn are as in `allowing`."""
-        return RewritingReader(reader, partial(last_cut, rules=self._preparation.rules), self._rewrite(self._allowed.later))
+        return RewritingReader(reader, partial(last_cut, rules=self._preparation.rules), self._rewrite(self._allowed))
 
     def window_of(self, document: bytes, specials: SpecialTokens | None) -> Window:
-        first, later, *_ = self._turns(specials)
-        return rewritten_window(concatenated([document], first), self._rewrite(later))
+        turns = self._turns(specials)
+        return rewritten_window(concatenated([document], turns.first.specials), self._rewrite(turns))
 
-    def _rewrite(self, later: SpecialTokens) -> Rewrite:
-        """The preparation of a text from its beginning on."""
-        return partial(self._preparation.prepared, later=later, state=TextState())
+    def _rewrite(self, turns: _Turns) -> Rewrite:
+        """The preparation of a text from its beginning on, in which the tokens of the first turn are found."""
+        return partial(self._preparation.prepared, later=turns.later.specials, state=TextState())
