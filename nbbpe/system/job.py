@@ -60,7 +60,7 @@ def run_here(make_job: Callable[[], Job], tasks: Sequence[Any]) -> Results:
     yield None, job.finish()
 
 
-def out_of_memory(what: str, error: MemoryError, what_to_do: str) -> MemoryError:
+def out_of_memory(what: str, error: MemoryError) -> MemoryError:
     """The error of a worker that lacks memory."""
     said = f" ({error})" if str(error) else ""
-    return MemoryError(f"a worker {what} ran out of memory{said}; {what_to_do}")
+    return MemoryError(f"a worker {what} ran out of memory{said}; use fewer workers")

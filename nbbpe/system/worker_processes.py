@@ -284,7 +284,7 @@ def _end_with_parent(parent: int) -> None:
 def _sendable(error: BaseException) -> BaseException:
     """The error itself if it can be pickled, else a WorkerError with the same message; what lacks memory says who does."""
     if isinstance(error, MemoryError):
-        return out_of_memory("process", error, "use fewer workers")
+        return out_of_memory("process", error)
     try:
         if type(pickle.loads(pickle.dumps(error))) is type(error):
             return error

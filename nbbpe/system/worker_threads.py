@@ -91,5 +91,5 @@ def run_in_threads(
 def _told(error: BaseException) -> BaseException:
     """The error of a thread, as it is raised; what lacks memory says who does."""
     if isinstance(error, MemoryError):
-        return out_of_memory("thread", error, "use fewer workers")
+        return out_of_memory("thread", error)
     return error
