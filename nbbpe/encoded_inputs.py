@@ -23,8 +23,8 @@ def encoded_inputs(
     inputs: Sequence[Input],
     stage: str,
     progress: ProgressOption,
+    on_error: str,
     separator_id: int = NO_ID,
-    on_error: str = "raise",
     allowed: Sequence[str] | None = None,
     warn: bool = True,
 ) -> Iterator[NDArray[Any]]:

@@ -161,7 +161,7 @@ def _text_size(inputs: Sequence[Input], progress: ProgressOption, on_error: str)
     decoder = getincrementaldecoder("utf-8")("surrogateescape")
     n_bytes = n_characters = n_words = 0
     in_word = False
-    for ids in encoded_inputs(single_bytes, inputs, "count words", progress, _END, on_error):
+    for ids in encoded_inputs(single_bytes, inputs, "count words", progress, on_error, _END):
         n_ends = int(np.count_nonzero(ids == _END))
         text = decoder.decode(np.where(ids == _END, ord("\n"), ids).astype(np.uint8).tobytes())
         n_bytes += len(ids) - n_ends
@@ -174,7 +174,7 @@ def _text_size(inputs: Sequence[Input], progress: ProgressOption, on_error: str)
 def _token_counts(tokenizer: Tokenizer, inputs: Sequence[Input], progress: ProgressOption, on_error: str) -> _TokenCounts:
     vocab = tokenizer._model.packed
     counts = np.zeros(len(vocab.ids), dtype=np.int64)
-    for ids in encoded_inputs(tokenizer, inputs, "count tokens", progress, on_error=on_error):
+    for ids in encoded_inputs(tokenizer, inputs, "count tokens", progress, on_error):
         counts += vocab.count(ids)
     used = zip(vocab.ids[counts > 0].tolist(), counts[counts > 0].tolist(), strict=True)
     n_partial = sum(n for token_id, n in used if not is_utf8(tokenizer.vocab[token_id]))

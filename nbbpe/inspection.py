@@ -177,7 +177,7 @@ def encoded(
     separator_id = find_separator(tokenizer.special_tokens, separator, separator_first)
     allowed = tokenizer._allowed_tokens(allowed_special)
     inputs = find_inputs(source, field, on_error, documents=documents)
-    arrays = encoded_inputs(tokenizer, inputs, stage, progress, separator_id, on_error, allowed, warn)
+    arrays = encoded_inputs(tokenizer, inputs, stage, progress, on_error, separator_id, allowed, warn)
     # Those of the encoder share its memory: of a list of them, all would have the last ids.
     yield from _moved_on(arrays, separator_id) if separator_first else (ids.copy() for ids in arrays)
 
@@ -217,13 +217,9 @@ def text_figures(
     n_most_frequent = check_integer("n_most_frequent", n_most_frequent, 0)
     vocab = tokenizer._model.packed
     counts = np.zeros(len(vocab.ids), dtype=np.int64)
-    options: dict[str, Any] = {
-        "field": field,
-        "on_error": on_error,
-        "allowed_special": allowed_special,
-        "documents": documents,
-    }
-    for ids in encoded(tokenizer, source, "count tokens", progress, **options):
+    allowed = tokenizer._allowed_tokens(allowed_special)
+    inputs = find_inputs(source, field, on_error, documents=documents)
+    for ids in encoded_inputs(tokenizer, inputs, "count tokens", progress, on_error, allowed=allowed):
         counts += vocab.count(ids)
     return _text_figures(tokenizer, vocab, counts, n_most_frequent)
 
@@ -250,7 +246,7 @@ def count_tokens_of_each(
     found = []
     for inputs in of_sources:
         n_tokens = n_bytes = 0
-        for ids in encoded_inputs(tokenizer, inputs, "count tokens", None, on_error=on_error, allowed=allowed):
+        for ids in encoded_inputs(tokenizer, inputs, "count tokens", None, on_error, allowed=allowed):
             n_tokens += len(ids)
             n_bytes += int(lengths_of(ids).sum())
         found.append((n_tokens, n_bytes))
@@ -298,8 +294,8 @@ def compare(
     counts = [np.zeros(len(vocab.ids), dtype=np.int64) for vocab in vocabs]
     differences = Differences(vocabs)
     streams = (
-        encoded_inputs(a, inputs, "compare", progress, on_error=on_error),
-        encoded_inputs(b, again, "compare", False, on_error=on_error, warn=False),
+        encoded_inputs(a, inputs, "compare", progress, on_error),
+        encoded_inputs(b, again, "compare", False, on_error, warn=False),
     )
     may_change = a.normalizer != b.normalizer or a._model.is_prepared or b._model.is_prepared
     for ids in aligned(streams, vocabs):
