@@ -146,6 +146,82 @@ def compile_beside_counting() -> None:
     )
 
 
+class _Structures:
+    """What the kernels work on while merges are learned. It gives them room, and answers their questions.
+
+    ties   : the tokens so far, and how ties between pairs are broken
+    tokens : the merges so far, with room for all
+    """
+
+    def __init__(
+        self,
+        counted: WordCounts,
+        n_tokens: int,
+        options: LearningOptions,
+        start: Start | None,
+        groups: Groups | None,
+        n_threads: int,
+    ) -> None:
+        """See `learn_merges`; `n_tokens` is the most that there may be, with those that `start` knows."""
+        self.tokens = merge_loop.new_tokens(merge_loop.N_BYTES if start is None else len(start.tokens), n_tokens)
+        if start is None:
+            self._linked, table = pairs_of_bytes(counted, n_tokens, n_threads)
+        else:
+            self._linked, table = pairs_of_symbols(counted, start, n_tokens)
+        self.ties = tie_rule(options.tie_break, n_tokens, start)
+        self._filter = TokenFilter(options.rules, () if start is None else start.tokens)
+        self._limits = self._filter.limits(options.max_token_length)
+        if self._limits.numbers[[token_limits.MOST_BYTES, token_limits.MOST_LETTERS]].min() < _LONG_TOKEN:
+            self.tokens.state[merge_loop.FLOOR_RISES] = 0
+        self._min_count = min(options.least_count, 2**63 - 1)
+        self._queue: MergeQueue | ParityQueues = MergeQueue()
+        self._merge_batch = merge_loop.merge_batch
+        if groups is not None:
+            lengths = np.diff(counted.starts if start is None else start.symbol_starts)
+            self._queue = ParityQueues(groups, counted.starts, lengths, counted.counts, n_tokens)
+            self._merge_batch = parity_loop.merge_parity_batch
+        self._table = self._queue.enter(table, self._linked, self.ties, self._min_count)
+        self._found = _scratch(self._table, np.empty(0, dtype=np.int64))
+
+    def merge(self, most: int) -> int:
+        """Merge on, until there are `most` merges at the most; returns the status of the kernel."""
+        tokens = self.tokens._replace(merges=self.tokens.merges[:most])
+        structures = self._linked, self._table, self._queue.arrays, self.ties, tokens, self._found
+        return int(self._merge_batch(*structures, self._min_count, self._limits, BATCH_BUDGET))
+
+    def n_tokens(self) -> int:
+        """How many tokens there are so far."""
+        return int(self.tokens.state[merge_loop.N_TOKENS])
+
+    def prepare(self, status: int) -> None:
+        """Do what the kernel has returned for, as its status says."""
+        if status == merge_loop.BATCH_DONE:  # not after each question to the filter, as this reads all lengths
+            self._found = _scratch(self._table, self._found)
+        table, state = self._table, self.tokens.state
+        wanted, n_tokens = int(state[merge_loop.WANTED]), self.n_tokens()
+        if status == merge_loop.NEED_PAIRS:
+            n_pairs = int(table.state[pair_table.N_PAIRS])
+            if wanted > len(table.rows):
+                self._table = with_pairs(table, wanted, n_pairs)
+            self._queue.grow(len(self._table.rows), n_pairs)
+        elif status == merge_loop.NEED_SLOTS:
+            self._table = pair_table.with_slots(table, wanted)
+        elif status == merge_loop.NEED_OCCURRENCES:
+            used = int(table.state[pair_table.N_OCCURRENCES])
+            self._table = table._replace(occurrences=with_room(table.occurrences, wanted, used))
+        elif status == merge_loop.NEED_RARE:
+            state[[merge_loop.FLOOR, merge_loop.FLOOR_RISES, merge_loop.ASKED]] = 0, 0, pair_table.NONE
+            del table, self._table  # so that their memory is free for the new one
+            new = pairs_of_linked(self._linked, self.ties.starts)
+            self._table = self._queue.enter(new, self._linked, self.ties, self._min_count)
+            self._found = _scratch(self._table, self._found)
+        elif status == merge_loop.NEED_ANSWER:
+            (token,) = _spelled(self.ties, n_tokens, n_tokens + 1)
+            state[merge_loop.ANSWER] = merge_loop.ALLOWED if self._filter.allows(token) else merge_loop.REFUSED
+        elif status == merge_loop.NEED_TEXT:
+            self.ties = self.ties._replace(text=with_room(self.ties.text, wanted, int(self.ties.starts[n_tokens])))
+
+
 def learn_merges(
     counted: WordCounts,
     n_tokens: int,
@@ -180,67 +256,23 @@ def learn_merges(
     and the symbols of merges, but for merges that make one of `start.unmade`.
     """
     _check_sums(counted)
-    options = options or LearningOptions()
     n_start = merge_loop.N_BYTES if start is None else len(start.tokens)
-    n_wanted = n_tokens - n_start
-    n_unmade = 0 if start is None else len(start.unmade)
-    n_tokens = min(n_tokens + n_unmade, n_start + int(counted.starts[-1]))  # each merge takes a position away
-    tokens = merge_loop.new_tokens(n_start, n_tokens)
-    if start is None:
-        linked, table = pairs_of_bytes(counted, n_tokens, n_threads)
-    else:
-        linked, table = pairs_of_symbols(counted, start, n_tokens)
-    ties = tie_rule(options.tie_break, n_tokens, start)
-    token_filter = TokenFilter(options.rules, () if start is None else start.tokens)
-    limits = token_filter.limits(options.max_token_length)
-    if limits.numbers[[token_limits.MOST_BYTES, token_limits.MOST_LETTERS]].min() < _LONG_TOKEN:
-        tokens.state[merge_loop.FLOOR_RISES] = 0
-    min_count = min(options.least_count, 2**63 - 1)
-    queue: MergeQueue | ParityQueues = MergeQueue()
-    merge = merge_loop.merge_batch
-    if groups is not None:
-        lengths = np.diff(counted.starts if start is None else start.symbol_starts)
-        queue = ParityQueues(groups, counted.starts, lengths, counted.counts, n_tokens)
-        merge = parity_loop.merge_parity_batch
-    table = queue.enter(table, linked, ties, min_count)
-    found = _scratch(table, np.empty(0, dtype=np.int64))
-    merges = tokens.merges
+    unmade: frozenset[bytes] = frozenset() if start is None else start.unmade
+    most = min(n_tokens + len(unmade), n_start + int(counted.starts[-1]))  # each merge takes a position away
+    structures = _Structures(counted, most, options or LearningOptions(), start, groups, n_threads)
     n_known = 0  # merges that add no token
     n_asked = n_start  # tokens of which that is known
     while True:
-        tokens = tokens._replace(merges=merges[: n_wanted + n_known])
-        status = merge(linked, table, queue.arrays, ties, tokens, found, min_count, limits, BATCH_BUDGET)
-        learned = int(tokens.state[merge_loop.N_TOKENS])
+        status = structures.merge(n_tokens - n_start + n_known)
+        learned = structures.n_tokens()
         if report is not None:
             report(learned - n_known)
         is_stopped = stop is not None and stop()
-        if status == merge_loop.TOKENS_DONE and start is not None and n_unmade and not is_stopped:
-            n_more = sum(token in start.unmade for token in _spelled(ties, n_asked, learned))
+        if status == merge_loop.TOKENS_DONE and unmade and not is_stopped:
+            n_more = sum(token in unmade for token in _spelled(structures.ties, n_asked, learned))
             n_known, n_asked = n_known + n_more, learned
             if n_more:
                 continue
         if status in (merge_loop.TOKENS_DONE, merge_loop.NO_PAIRS) or is_stopped:
-            return merges[: learned - n_start]
-        if status == merge_loop.BATCH_DONE:  # not after each question to `token_filter`, as this reads all lengths
-            found = _scratch(table, found)
-        wanted = int(tokens.state[merge_loop.WANTED])
-        n_pairs = int(table.state[pair_table.N_PAIRS])
-        if status == merge_loop.NEED_PAIRS:
-            if wanted > len(table.rows):
-                table = with_pairs(table, wanted, n_pairs)
-            queue.grow(len(table.rows), n_pairs)
-        elif status == merge_loop.NEED_SLOTS:
-            table = pair_table.with_slots(table, wanted)
-        elif status == merge_loop.NEED_OCCURRENCES:
-            used = int(table.state[pair_table.N_OCCURRENCES])
-            table = table._replace(occurrences=with_room(table.occurrences, wanted, used))
-        elif status == merge_loop.NEED_RARE:
-            tokens.state[[merge_loop.FLOOR, merge_loop.FLOOR_RISES, merge_loop.ASKED]] = 0, 0, pair_table.NONE
-            del table  # so that its memory is free for the new one
-            table = queue.enter(pairs_of_linked(linked, ties.starts), linked, ties, min_count)
-            found = _scratch(table, found)
-        elif status == merge_loop.NEED_ANSWER:
-            token = ties.text[ties.starts[learned] : ties.starts[learned + 1]].tobytes()
-            tokens.state[merge_loop.ANSWER] = merge_loop.ALLOWED if token_filter.allows(token) else merge_loop.REFUSED
-        elif status == merge_loop.NEED_TEXT:
-            ties = ties._replace(text=with_room(ties.text, wanted, int(ties.starts[learned])))
+            return structures.tokens.merges[: learned - n_start]
+        structures.prepare(status)
