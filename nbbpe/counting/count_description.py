@@ -86,28 +86,50 @@ def common_description(
     """
     found = [read_description(name, metadata) for name, metadata in tables]
     known = [(name, each) for (name, _), each in zip(tables, found, strict=True) if each is not None]
-    silent = [name for (name, _), each in zip(tables, found, strict=True) if each is None]
+    if pattern is None and (silent := [name for (name, _), each in zip(tables, found, strict=True) if each is None]):
+        raise WrongArgument(
+            f"{silent[0]!r} does not say how its text was split, as tables of nbbpe.count_words do in their schema's "
+            f"metadata (a GROUP BY may lose these): say it with {argument('pattern', ...)}, and "
+            f"{argument('special_tokens', ...)} if there were any"
+        )
+    common = Description(
+        _common_pattern(known, pattern, is_tokenizers), _common_special_tokens(known, special_tokens, is_tokenizers)
+    )
+    versions = {each.regex_version for _, each in known}
+    if len(versions) > 1:
+        warn_user(
+            f"the counts were made with different versions of `regex` ({', '.join(sorted(map(str, versions)))}), which may "
+            "class some characters differently"
+        )
+    return common, [1 if each is None else each.denominator for each in found]
+
+
+def _common_pattern(known: Sequence[tuple[str, Description]], pattern: Pattern | None, is_tokenizers: bool) -> Pattern:
+    """The pattern of all tables that describe themselves, by name; see `common_description`."""
+    said = "that of the tokenizer" if is_tokenizers else argument("pattern")
+    error: type[ValueError] = WrongArgument
     if pattern is None:
-        if silent:
-            raise WrongArgument(
-                f"{silent[0]!r} does not say how its text was split, as tables of nbbpe.count_words do in their schema's "
-                f"metadata (a GROUP BY may lose these): say it with {argument('pattern', ...)}, and "
-                f"{argument('special_tokens', ...)} if there were any"
-            )
-        pattern = known[0][1].pattern
-        said, error = f"{known[0][0]!r}", ValueError
-    else:
-        said, error = "that of the tokenizer" if is_tokenizers else argument("pattern"), WrongArgument
+        first, description = known[0]
+        pattern, said, error = description.pattern, f"{first!r}", ValueError
     for name, each in known:
         if each.pattern.regexes != pattern.regexes:
             raise error(
                 f"{name!r} was counted with the pattern {shown(each.pattern.spelling)}, and {said} is "
                 f"{shown(pattern.spelling)}: words of different patterns cannot be added up"
             )
+    return pattern
+
+
+def _common_special_tokens(
+    known: Sequence[tuple[str, Description]], special_tokens: Sequence[str], is_tokenizers: bool
+) -> list[str]:
+    """As `_common_pattern`, the special tokens."""
     specials = list(special_tokens)
-    said, error = "the tokenizer" if is_tokenizers else argument("special_tokens"), WrongArgument
+    said = "the tokenizer" if is_tokenizers else argument("special_tokens")
+    error: type[ValueError] = WrongArgument
     if not specials and known and not is_tokenizers:
-        specials, said, error = known[0][1].special_tokens, f"{known[0][0]!r}", ValueError
+        first, description = known[0]
+        specials, said, error = description.special_tokens, f"{first!r}", ValueError
     for name, each in known:
         if set(each.special_tokens) != set(specials):
             so = "such words cannot be added up"
@@ -117,10 +139,4 @@ def common_description(
                 f"{name!r} was counted with the special tokens {shown(each.special_tokens)}, and {said} has "
                 f"{shown(specials)}: {so}"
             )
-    versions = {each.regex_version for _, each in known}
-    if len(versions) > 1:
-        warn_user(
-            f"the counts were made with different versions of `regex` ({', '.join(sorted(map(str, versions)))}), which may "
-            "class some characters differently"
-        )
-    return Description(pattern, specials), [1 if each is None else each.denominator for each in found]
+    return specials
