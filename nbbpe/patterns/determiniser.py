@@ -189,32 +189,14 @@ class _Determiniser:
             if place in seen:
                 continue
             seen.add(place)
-            kind, what, following = self._places[place]
-            holds: bool | None = True
-            if kind == SET:
-                holds = self._in_set[what >> 1][symbol]
-            elif kind == AHEAD:
-                holds = self._in_set[what >> 1][symbol] or bool(what & 1 and symbol in (self._end, self._piece_end))
-            elif kind == LONG_AHEAD:
-                holds = dict(answers).get(self._look_of[place])
-                if holds is None:
-                    holds = self._is_ahead((before, following[:1], (), _NONE), symbol)
-                if what and holds is not None:
-                    holds = not holds
-                following = following[1:]
-            elif kind == BEHIND:
-                holds = self._is_before(what, before)
-            elif kind == END:
-                holds = symbol == self._end or (what != 0 and symbol == self._last_newline)
-                if what and self._partial and symbol == self._newline:
-                    holds = None  # it may be the last one
-            elif kind == UNKNOWN:
-                holds = None
+            kind, _, following = self._places[place]
+            holds = self._holds(place, state, symbol)
             if holds is False:
                 continue
             if holds is None and doubt is None:
                 doubt = place
             if kind not in (SET, MATCH):
+                following = following[1:] if kind == LONG_AHEAD else following  # the first is what is looked for
                 stack.extend([(each, doubt) for each in reversed(following)])
             elif doubt is not None:  # it matters, as the run could go on
                 if not self._partial:
@@ -229,6 +211,27 @@ class _Determiniser:
                 tell = MATCH_ENDS
                 break
         return tell, self._behind(symbol, tuple(found))
+
+    def _holds(self, place: int, state: State, symbol: int) -> bool | None:
+        """Whether a run in a state goes through a place if a symbol comes next; None if that is undecided."""
+        before, _, answers, _ = state
+        kind, what, following = self._places[place]
+        if kind == SET:
+            return self._in_set[what >> 1][symbol]
+        if kind == AHEAD:
+            return self._in_set[what >> 1][symbol] or bool(what & 1 and symbol in (self._end, self._piece_end))
+        if kind == LONG_AHEAD:
+            matches = dict(answers).get(self._look_of[place])
+            if matches is None:
+                matches = self._is_ahead((before, following[:1], (), _NONE), symbol)
+            return matches if matches is None else matches != bool(what)
+        if kind == BEHIND:
+            return self._is_before(what, before)
+        if kind == END:
+            if what and self._partial and symbol == self._newline:
+                return None  # it may be the last one
+            return symbol == self._end or (what != 0 and symbol == self._last_newline)
+        return None if kind == UNKNOWN else True
 
     def _is_ahead(self, state: State, symbol: int) -> bool | None:
         """Whether a look-ahead whose places are a state matches from a symbol on; None if that depends on what follows."""
