@@ -14,7 +14,7 @@ from .encoded_inputs import check_read_again, encoded_inputs
 from .encoding.alignment import Differences, DifferentTexts, aligned
 from .encoding.special_choice import Choice, find_separator
 from .model.packed_vocab import PackedVocab
-from .sources import check_field, find_inputs
+from .sources import find_inputs, find_inputs_of_each
 from .sources.arrow_data import ArrowData
 from .system.choices import check_bool
 from .system.excerpt import shown
@@ -241,10 +241,8 @@ def count_tokens_of_each(
     _check_tokenizer("tokenizer", tokenizer)
     lengths_of = tokenizer._model.packed.lengths_of
     allowed = tokenizer._allowed_tokens(allowed_special)
-    of_sources = [find_inputs(source, field, on_error, is_one_of_several=True) for source in sources]
-    check_field(field, [each for inputs in of_sources for each in inputs])
     found = []
-    for inputs in of_sources:
+    for inputs in find_inputs_of_each([("source", source) for source in sources], field, on_error):
         n_tokens = n_bytes = 0
         for ids in encoded_inputs(tokenizer, inputs, "count tokens", None, on_error, allowed=allowed):
             n_tokens += len(ids)

@@ -3,7 +3,7 @@
 Read finding.py first, then inputs.py, which says what every source offers.
 """
 
-from .finding import check_field, find_inputs
+from .finding import find_inputs, find_inputs_of_each
 from .inputs import Input, Part, total_size
 from .iterable import Documents
 from .jsonl import shared_by_threads
@@ -20,9 +20,9 @@ __all__ = [
     "Row",
     "Skipped",
     "Tally",
-    "check_field",
     "check_on_error",
     "find_inputs",
+    "find_inputs_of_each",
     "shared_by_threads",
     "total_size",
     "warn_of_skipped",

@@ -41,27 +41,9 @@ _FIELD = "text"  # the default field of records
 
 
 def find_inputs(
-    source: object,
-    field: str | None,
-    on_error: str,
-    argument: str = "source",
-    documents: object = None,
-    is_one_of_several: bool = False,
+    source: object, field: str | None, on_error: str, argument: str = "source", documents: object = None
 ) -> list[Input]:
-    """The inputs that a source stands for, each checked as far as that is cheap. See `find_by_item`."""
-    found = find_by_item(source, field, on_error, argument, documents, is_one_of_several)
-    return [each for inputs in found for each in inputs]
-
-
-def find_by_item(
-    source: object,
-    field: str | None,
-    on_error: str,
-    argument: str = "source",
-    documents: object = None,
-    is_one_of_several: bool = False,
-) -> list[list[Input]]:
-    """The inputs of each item of a source, of which a pattern stands for several: one item where it is not a list.
+    """The inputs that a source stands for, each checked as far as that is cheap.
 
     Parameters
     ----------
@@ -70,11 +52,30 @@ def find_by_item(
     on_error : "raise" or "skip", for records without a text
     argument : the name of the argument, for errors
     documents : instead of a source, any iterable of documents, also a list
-    is_one_of_several : whether the field may belong to another source and not to this one: see check_field
 
     Raises TypeError or ValueError for an invalid source, OSError for one that cannot be read, ImportError if a package is
     missing.
     """
+    return _flat(_checked(_found(source, field, on_error, argument, documents), field))
+
+
+def find_by_item(source: object, field: str | None, on_error: str, documents: object = None) -> list[list[Input]]:
+    """As `find_inputs`, of each item of a source: a pattern of paths is one item, and so is what is not a list."""
+    return _checked(_found(source, field, on_error, "source", documents), field)
+
+
+def find_inputs_of_each(sources: Iterable[tuple[str, object]], field: str | None, on_error: str) -> list[list[Input]]:
+    """As `find_inputs`, of several sources, each with the name of its argument. Some of them may not have the field."""
+    found = [_flat(_found(source, field, on_error, argument, None)) for argument, source in sources]
+    return _checked(found, field)
+
+
+def _flat(found: list[list[Input]]) -> list[Input]:
+    return [each for inputs in found for each in inputs]
+
+
+def _found(source: object, field: str | None, on_error: str, argument: str, documents: object) -> list[list[Input]]:
+    """See `find_by_item`; whether the field belongs to any of them is not checked."""
     if field is not None and not isinstance(field, str):
         raise TypeError(f"field must be the name of a field or a column, not {shown(field)}")
     check_on_error(on_error)
@@ -94,20 +95,24 @@ def find_by_item(
         found = [[Documents(source, argument)]]  # type: ignore[arg-type]
     else:
         found = [[_input(file, named) for file in find_files(path)] for path in paths]
-    inputs = [each for of_item in found for each in of_item]
-    for each in inputs:  # first, as a folder or a missing file is not plain text
+    for each in _flat(found):  # first, as a folder or a missing file is not plain text
         if each.file is not None and not (isinstance(each, PlainText) and not each.compression):
             refuse_pointer(each.file)
         each.check(on_error)
-    if not is_one_of_several:
-        check_field(field, inputs)
+    return found
+
+
+def _checked(found: list[list[Input]], field: str | None) -> list[list[Input]]:
+    """The inputs themselves. Raises what `_check_field` does, and warns of text that may be of another format."""
+    inputs = _flat(found)
+    _check_field(field, inputs)
     for each in inputs:
         if isinstance(each, PlainText):
             warn_of_other_formats(each, name_of(each.file))
     return found
 
 
-def check_field(field: str | None, inputs: Sequence[Input]) -> None:
+def _check_field(field: str | None, inputs: Sequence[Input]) -> None:
     """Raise ValueError for a field where all inputs are plain text, documents or bare columns, of which none has one."""
     if field is None or not inputs or any(map(_has_fields, inputs)):
         return

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from ..system.excerpt import shown
 from ..system.paths import Path, checked_name
 from ..system.wrong_argument import WrongArgument
-from .finding import check_field, find_inputs, is_mixture
+from .finding import find_inputs_of_each, is_mixture
 from .inputs import Input
 
 Texts = Mapping[str, object] | Sequence[Path] | Path
@@ -38,9 +38,8 @@ def named_sources(on: Texts) -> dict[str, object]:
 
 def inputs_of_each(sources: Mapping[str, object], field: str | None, on_error: str) -> dict[str, list[Input]]:
     """The inputs of each text. Raises TypeError or ValueError for invalid ones."""
-    texts = {name: find_inputs(source, field, on_error, "on", is_one_of_several=True) for name, source in sources.items()}
-    check_field(field, [each for inputs in texts.values() for each in inputs])
-    return texts
+    found = find_inputs_of_each([("on", source) for source in sources.values()], field, on_error)
+    return dict(zip(sources, found, strict=True))
 
 
 def check_distinct(names: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..counting.gathering import Gathered, Limit
 from ..counting.word_counts import WordCounts
-from ..sources import Input, check_field, find_inputs
+from ..sources import Input, find_inputs_of_each
 from ..sources.sampling import Sample, SampledInput
 from ..system.byte_sizes import byte_size
 from ..system.excerpt import shown, shown_count
@@ -124,14 +124,11 @@ def find_mixture(
     Raises ValueError for a source that cannot be sampled.
     """
     parallel_texts = (mixture.parity.parallel if isinstance(mixture.parity, Parity) else None) or {}
-    found, parallel = (
-        {
-            name: find_inputs(text, field, on_error, f"{argument}[{name!r}]", is_one_of_several=True)
-            for name, text in texts.items()
-        }
-        for argument, texts in (("sources", mixture.sources), ("parallel", parallel_texts))
-    )
-    check_field(field, [each for inputs in (*found.values(), *parallel.values()) for each in inputs])
+    named = [(f"sources[{name!r}]", source) for name, source in mixture.sources.items()]
+    named += [(f"parallel[{name!r}]", text) for name, text in parallel_texts.items()]
+    inputs_of_each = find_inputs_of_each(named, field, on_error)
+    found = dict(zip(mixture.sources, inputs_of_each, strict=False))
+    parallel = dict(zip(parallel_texts, inputs_of_each[len(found) :], strict=True))
     for name, inputs in found.items():
         if max_bytes_of(mixture, name) is not None and any(each.file and each.size() is None for each in inputs):
             raise WrongArgument(f"the size of {name!r} is not known (a pipe?): max_bytes cannot be applied to it")
