@@ -93,63 +93,98 @@ def _look_into(blocks: Iterator[bytes], name: str) -> tuple[bool, int, Iterator[
 
 def _records(blocks: Iterator[bytes], name: str) -> Iterator[object]:
     """The items of an array, which is never held whole. Raises ValueError where it is none, or something follows it."""
-    decode = json.JSONDecoder(parse_int=float).raw_decode
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    text, place, is_whole, number = "", 0, False, 0
-    wanted = "["  # then an item or the end, a comma or the end, and at last nothing
-    while True:
-        while place < len(text) and text[place] in _SPACE:
-            place += 1
-        if place < len(text):
-            if wanted == "[":
-                if text[place] != "[":
-                    raise ValueError(f"{name!r} must be a JSON array of records, or JSON lines")
-                place, wanted = place + 1, "first"
-                continue
-            if wanted == "nothing":
-                raise ValueError(f"{name!r}: more follows after the end of the array: write one array, or JSON lines")
-            if text[place] == "]" and wanted in ("first", ","):
-                place, wanted = place + 1, "nothing"
-                continue
-            if wanted == ",":
-                if text[place] != ",":
-                    raise ValueError(f"{name!r}, record {number:,} (from 0): after it must be a comma or the end")
-                place, wanted = place + 1, "item"
-                continue
+    text = _JsonText(blocks, name)
+    begin = text.next_sign()
+    if not begin:
+        raise ValueError(f"{name!r} is empty: it must be a JSON array of records, such as [], or JSON lines")
+    if begin != "[":
+        raise ValueError(f"{name!r} must be a JSON array of records, or JSON lines")
+    text.skip()
+    sign = text.next_sign()
+    while sign != "]":
+        yield text.item()
+        sign = text.next_sign()
+        if sign == ",":
+            text.skip()
+        elif sign and sign != "]":
+            raise ValueError(f"{name!r}, record {text.n_items:,} (from 0): after it must be a comma or the end")
+    text.skip()
+    if text.next_sign():
+        raise ValueError(f"{name!r}: more follows after the end of the array: write one array, or JSON lines")
+
+
+class _JsonText:
+    """The text of a file of JSON, of which no more is held than an item takes, and a block.
+
+    n_items : how many have been read
+    """
+
+    def __init__(self, blocks: Iterator[bytes], name: str) -> None:
+        self._blocks = blocks
+        self._name = name
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._parse = json.JSONDecoder(parse_int=float).raw_decode
+        self._text, self._place = "", 0
+        self._is_whole = False  # whether all has been read
+        self.n_items = 0
+
+    def next_sign(self) -> str:
+        """The next character that is no space; "" at the end."""
+        while True:
+            text, place = self._text, self._place
+            while place < len(text):
+                if (sign := text[place]) not in _SPACE:
+                    self._place = place
+                    return sign
+                place += 1
+            self._place = place
+            if self._is_whole:
+                return ""
+            self._read()
+
+    def skip(self) -> None:
+        """Go on to what follows the next character."""
+        self._place += 1
+
+    def item(self) -> object:
+        """The next item of an array. Raises ValueError for what is none, and at the end of the text."""
+        if not self.next_sign():
+            raise ValueError(f"{self._name!r}: the array has no end")
+        while True:
             try:
-                record, end = decode(text, place)
+                item, end = self._parse(self._text, self._place)
             except json.JSONDecodeError as error:
-                if is_whole or not _may_be_begun(error, text):
-                    problem = error.msg.removesuffix(" starting at")
-                    raise ValueError(f"{name!r}, record {number:,} (from 0): this is not JSON: {problem}") from None
+                if self._is_whole or not _may_be_begun(error, self._text):
+                    raise self._error(f"this is not JSON: {error.msg.removesuffix(' starting at')}") from None
             except RecursionError:
-                raise ValueError(f"{name!r}, record {number:,} (from 0): this is JSON that is nested too deeply") from None
+                raise self._error("this is JSON that is nested too deeply") from None
             else:
                 # A number may go on: of 1e-5, what was read may be 1 or 1e-.
-                if is_whole or not isinstance(record, float) or end + _LONGEST_WORD <= len(text):
-                    yield record
-                    place, wanted, number = end, ",", number + 1
-                    continue
-        elif is_whole:
-            if wanted == "nothing":
-                return
-            if wanted == "[":
-                raise ValueError(f"{name!r} is empty: it must be a JSON array of records, such as [], or JSON lines")
-            raise ValueError(f"{name!r}: the array has no end")
-        # At least twice as long as what was not understood, or a long record would be looked through again and again.
-        text = text[place:]
-        place = 0
-        size = max(_BLOCK, len(text))
-        more: list[str] = []
-        while size > 0 and not is_whole:
-            block = next(blocks, b"")
-            is_whole = not block
+                if self._is_whole or not isinstance(item, float) or end + _LONGEST_WORD <= len(self._text):
+                    self._place = end
+                    self.n_items += 1
+                    return item
+            self._read()
+
+    def _error(self, problem: str) -> ValueError:
+        return ValueError(f"{self._name!r}, record {self.n_items:,} (from 0): {problem}")
+
+    def _read(self) -> None:
+        """Read more text: as much as was not understood, or a long item would be looked through again and again."""
+        self._text = self._text[self._place :]
+        self._place = 0
+        size = max(_BLOCK, len(self._text))
+        more = [self._text]
+        while size > 0 and not self._is_whole:
+            block = next(self._blocks, b"")
+            self._is_whole = not block
             size -= len(block)
             try:
-                more.append(decoder.decode(block, final=is_whole))
+                more.append(self._decoder.decode(block, final=self._is_whole))
             except UnicodeDecodeError as error:
-                raise ValueError(f"{name!r}: near record {number:,} (from 0) is invalid UTF-8 ({error.reason})") from None
-        text += "".join(more)
+                where = f"{self._name!r}: near record {self.n_items:,} (from 0)"
+                raise ValueError(f"{where} is invalid UTF-8 ({error.reason})") from None
+        self._text = "".join(more)
 
 
 def _may_be_begun(error: json.JSONDecodeError, text: str) -> bool:
