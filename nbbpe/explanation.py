@@ -163,8 +163,8 @@ def certain_places(levels: Levels, text: str) -> NDArray[np.bool_]:
     """
     classes = levels.classes_of(text)
     found = np.zeros(len(classes), dtype=bool)
-    found[1:] = levels.certain("pairs")[classes[:-1], classes[1:]]
-    found[1:-1] |= levels.certain("triples")[classes[:-2], classes[1:-1], classes[2:]]
+    found[1:] = levels.pairs[classes[:-1], classes[1:]]
+    found[1:-1] |= levels.triples[classes[:-2], classes[1:-1], classes[2:]]
     return found
 
 

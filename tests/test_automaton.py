@@ -326,9 +326,9 @@ def test_the_rules_of_a_named_pattern_say_all_that_its_pairs_do_and_its_triples_
     pattern = NAMED[name]
     levels = join_levels([automaton_of(each) for each in pattern.regexes], [read_off(r"[\p{Lo}\p{Lm}]")])
     pairs, triples = map(np.array, rules_of(pattern))
-    assert np.array_equal(pairs, levels.certain("pairs"))
-    assert (triples <= levels.certain("triples")).all()
-    missing = levels.certain("triples") & ~(pairs[:, :, None] | triples)
+    assert np.array_equal(pairs, levels.pairs)
+    assert (triples <= levels.triples).all()
+    missing = levels.triples & ~(pairs[:, :, None] | triples)
     of_ascii = np.ix_(*[np.unique(levels.classes()[:128])] * 3)
     assert not missing[of_ascii].any()
     assert missing.any() == (name in ("o200k", "kimi-k2"))  # for which there is no room

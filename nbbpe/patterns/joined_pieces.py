@@ -51,7 +51,6 @@ class _Joints:
 
     def __init__(self, pattern: Pattern) -> None:
         self._levels = join_levels(pattern.levels)
-        self._pairs = self._levels.certain("pairs")
         self._characters = dict(zip(self._levels.classes_of(string.printable).tolist(), string.printable, strict=True))
         self._known: dict[tuple[int, int], str | None] = {}
 
@@ -65,9 +64,9 @@ class _Joints:
         return [known[each] for each in ends]
 
     def _joint(self, last: int, first: int) -> str | None:
-        if self._pairs[last, first]:
+        if self._levels.pairs[last, first]:
             return ""
         for of_class, character in self._characters.items():
-            if self._pairs[last, of_class] and self._pairs[of_class, first]:
+            if self._levels.pairs[last, of_class] and self._levels.pairs[of_class, first]:
                 return character
         return None

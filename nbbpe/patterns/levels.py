@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.pieces.pattern_tables import MOST_CLASSES
+from ..system.lazy import lazy
 from .automaton import Automaton
 from .boundaries import Relation, certain_pairs, certain_triples, transparent_pairs
 from .code_points import N_CODE_POINTS, Edges, Partition, membership
@@ -35,18 +36,27 @@ class Levels(Partition):
         """The automaton of each level, where all have one."""
         return [level for level in self.levels if isinstance(level, Automaton)]
 
-    def certain(self, relation_of: str) -> Relation:
-        """Certain boundaries of all levels together, of "pairs" or "triples" of classes.
+    @lazy
+    def pairs(self) -> Relation:
+        """Whether all levels together have a certain boundary between two classes."""
+        return self._certain(2)
+
+    @lazy
+    def triples(self) -> Relation:
+        """Whether all levels together have a certain boundary between two classes before a third."""
+        return self._certain(3)
+
+    def _certain(self, n_indices: int) -> Relation:
+        """Certain boundaries by two or three classes.
 
         There is one if one level proves it, and the levels before are cut there anyway or leave both sides between matches.
         For three, they must leave the third character there, too: else a part of theirs may end before it.
         """
-        n_indices = 2 if relation_of == "pairs" else 3
         found = np.zeros((self.n_classes,) * n_indices, dtype=bool)
         passes = np.ones((self.n_classes,) * 2, dtype=bool)
         one_part = passes.copy()  # whether the levels before leave two adjacent characters in one part
         for level, class_at in zip(self.levels, self.class_at, strict=True):
-            relation = _pairs(level) if relation_of == "pairs" else _triples(level)
+            relation = _pairs(level) if n_indices == 2 else _triples(level)
             lifted = relation[np.ix_(*[class_at] * n_indices)]
             found |= lifted & (passes if n_indices == 2 else passes[:, :, None] & one_part)
             pairs = np.ix_(class_at, class_at)

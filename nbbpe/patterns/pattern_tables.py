@@ -145,8 +145,7 @@ def boundary_tables(levels: Sequence[Level], caseless: Edges) -> layout.PatternT
     """
     joined = join_levels(levels)
     letters, space = joined.classes_of(string.ascii_letters), joined.classes_of(" ")
-    pairs = joined.certain("pairs")
-    if not (pairs[letters, space].all() or pairs[space, letters].all()):
+    if not (joined.pairs[letters, space].all() or joined.pairs[space, letters].all()):
         return None
     automata = partial_automata(levels)
     tables = None

@@ -19,7 +19,7 @@ _MOST_TRIED = 40  # places that a rule is grown from
 
 def put_rules(levels: Levels, of_ascii: NDArray[np.uint8], data: NDArray[np.uint8], numbers: NDArray[np.int64]) -> None:
     """Write the rules by which boundaries are found."""
-    pairs, all_triples = levels.certain("pairs"), levels.certain("triples")
+    pairs, all_triples = levels.pairs, levels.triples
     is_ascii = np.zeros(levels.n_classes, dtype=bool)
     is_ascii[of_ascii] = True
     # The character in the middle has one byte.
