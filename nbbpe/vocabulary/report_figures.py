@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..counting.counters import WordRules
 from ..counting.gathering import Gathering, Limit
 from ..counting.word_counts import WordCounts
 from ..counting.word_table import WordTable
@@ -88,10 +89,11 @@ def report_figures(
     labels: dict[str, int] = {}
     table = model.merge_table()
     counted = {}
+    rules = WordRules(model.pattern, [token.encode() for token in model.special], on_error)
     for name, inputs in texts.items():
         gathering = Gathering(Limit())
         try:
-            gather_source(gathering, model, inputs, n_workers, report, on_error)
+            gather_source(gathering, inputs, rules, n_workers, report, model)
         except LackingByte as error:
             raise LackingByte(f"the text {name!r}: {error}") from None
         warn_of_skipped(gathering.skipped)

@@ -64,10 +64,9 @@ class _PreparedText(CountedText):
         self._model = model
 
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
-        options = self._options
         gathering = Gathering(limit)
-        with Progress(options.progress, "count words", total_size(self._inputs), "B") as bar:
-            gather_source(gathering, self._model, self._inputs, 1, bar.advance, options.on_error, options.by_regex)
+        with Progress(self._options.progress, "count words", total_size(self._inputs), "B") as bar:
+            gather_source(gathering, self._inputs, self._word_rules(split), 1, bar.advance, self._model)
         return gathering.finish()
 
 

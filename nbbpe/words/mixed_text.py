@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..counting.gathering import Gathered, Gathering, Limit, gather_inputs
+from ..counting.gathering import Gathered, Gathering, Limit
 from ..counting.sorted_runs import concatenate, n_text_of, words_between
 from ..counting.word_counts import WordCounts
 from ..encoding.pretoken_ids import pretoken_ids
@@ -106,11 +106,7 @@ class MixedText(Supply):
 
             def count(inputs: list[Input], by: Pattern = split) -> Gathered:
                 gathering = Gathering(limit)
-                how = options.n_workers, bar.advance
-                if self._model is not None:
-                    gather_source(gathering, self._model, inputs, *how, options.on_error, options.by_regex)
-                else:
-                    gather_inputs(gathering, inputs, self._word_rules(by), *how)
+                gather_source(gathering, inputs, self._word_rules(by), options.n_workers, bar.advance, self._model)
                 return gathering.finish()
 
             def measure(inputs: list[Input]) -> WordCounts:

@@ -18,32 +18,29 @@ from ..text.windows import NO_ID
 
 def gather_source(
     gathering: Gathering,
-    model: Model,
     inputs: Sequence[Input],
+    rules: WordRules,
     n_workers: int,
     report: Callable[[int], None],
-    on_error: str,
-    by_regex: bool = False,
+    model: Model | None,
 ) -> None:
-    """Count the words of a source. Special tokens are not words, and no word reaches across one, in records neither.
+    """As `gather_inputs`, of text that a model prepares, if there is one: the rules have its pattern and special tokens.
 
-    For the arguments see `gather_inputs`. Where the model normalizes text, or prepares it otherwise, this process reads
-    alone, as the work is done in Python.
+    Where it normalizes text, or prepares it otherwise, this process reads alone, as the work is done in Python.
     """
-    if not model.rewrites_text:
-        separators = [token.encode() for token in model.special]
-        gather_inputs(gathering, inputs, WordRules(model.pattern, separators, on_error, by_regex), n_workers, report)
+    if model is None or not model.rewrites_text:
+        gather_inputs(gathering, inputs, rules, n_workers, report)
         return
     specials = pack_special_tokens(model.choosable)
     encoder, sought = new_encoder(model, np.dtype(np.uint32), 0, specials).allowing(specials)
-    counter = make_counter(WordRules(model.pattern, [], on_error, by_regex))
+    counter = make_counter(rules._replace(special_tokens=()))  # they are found before
     limit = gathering.limit
     if limit.runs is not None:
         counter.bound(limit.table_bytes(n_workers=1), gathering.add_parts)
     separators = [token.encode() for token in model.choosable]
     for each in inputs:
         for part in each.cut(each.n_text() + 1, CutRules(model.pattern, separators)):
-            tally = Tally(on_error)
+            tally = Tally(rules.on_error)
             with part.open(sought, encoder.at_once, NO_ID, tally) as opened:
                 reader = encoder.reading(opened)
                 taken = 0
