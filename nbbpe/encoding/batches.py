@@ -42,7 +42,7 @@ def rows_of_batch(batch: Iterable[Ids]) -> Iterable[Ids]:
 
 
 def encode_batch_flat(
-    encoder: Encoder, texts: Iterable[Text], chosen: Chosen, num_threads: int | None = None
+    encoder: Encoder, texts: Iterable[Text], chosen: Chosen, num_threads: int | None
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """See Tokenizer.encode_batch_flat."""
     most = check_threads(num_threads)

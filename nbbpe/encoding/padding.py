@@ -41,7 +41,7 @@ class Padding(NamedTuple):
     width: int | None
     padding_side: Side
     truncation_side: Side
-    multiple: int = 1
+    multiple: int
 
 
 def check_padding(

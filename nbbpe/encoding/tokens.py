@@ -172,7 +172,7 @@ def _visible_character(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def show(tokens: Iterable[bytes], file: TextIO | None = None, color: bool | None = None) -> None:
+def show(tokens: Iterable[bytes], file: TextIO | None, color: bool | None) -> None:
     """Print tokens so that their ends are visible: with coloured backgrounds, or with | between them.
 
     file  : None for standard output

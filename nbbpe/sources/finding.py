@@ -59,7 +59,7 @@ def find_inputs(
     return _flat(_checked(_found(source, field, on_error, argument, documents), field))
 
 
-def find_by_item(source: object, field: str | None, on_error: str, documents: object = None) -> list[list[Input]]:
+def find_by_item(source: object, field: str | None, on_error: str, documents: object) -> list[list[Input]]:
     """As `find_inputs`, of each item of a source: a pattern of paths is one item, and so is what is not a list."""
     return _checked(_found(source, field, on_error, "source", documents), field)
 

@@ -68,7 +68,7 @@ class Preparation:
     rules: Mapping[int, Rule]
     prefix_space: bool
     lacking: bytes
-    cutter: Cutter | None = None
+    cutter: Cutter | None
 
     @lazy
     def forms(self) -> list[Form] | None:

@@ -29,7 +29,7 @@ class Groups(NamedTuple):
     starts: NDArray[np.int64]
     sizes: NDArray[np.int64]
     measured_by: NDArray[np.int64]
-    window: int = 0
+    window: int
 
 
 class ParityQueues:

@@ -20,7 +20,7 @@ class CountedText(Supply):
     """A source or documents, checked as far as that is cheap; see `find_by_item`."""
 
     def __init__(self, corpus: Corpus, options: CountingOptions, split: Pattern, special_tokens: list[str]) -> None:
-        found = find_by_item(corpus.source, options.field, options.on_error, documents=corpus.documents)
+        found = find_by_item(corpus.source, options.field, options.on_error, corpus.documents)
         self._inputs = [each for inputs in found for each in inputs]
         self._groups = {1: self._inputs}  # by what their counts are multiplied by
         denominator = 1
