@@ -306,6 +306,18 @@ def get_pattern(pattern: PatternLike) -> Pattern:
     name = ALIASES.get(pattern, pattern)
     if name in NAMED:
         return NAMED[name]
+    _check_regex(pattern)
+    if _LIKE_A_NAME.fullmatch(pattern):
+        from difflib import get_close_matches
+
+        near = get_close_matches(pattern.lower(), [*NAMED, *ALIASES]) if len(pattern) < _LONG_NAME else []
+        meant = f"; did you mean {' or '.join(near)}?" if near else ";"
+        raise ValueError(f"unknown pattern {shown(pattern)}{meant} {_ALL_NAMES}")
+    return _pattern_of(pattern)
+
+
+def _check_regex(pattern: str) -> None:
+    """Raise ValueError for a regex that is invalid, takes too long, or cannot say where pretokens end."""
     check_repeats(pattern)
     from .regex_splitter import CALLS
 
@@ -331,14 +343,6 @@ def get_pattern(pattern: PatternLike) -> Pattern:
         )
     if compiled.flags & regex.REVERSE:
         raise ValueError(f"pattern {shown(pattern)} searches backwards, (?r), and pretokens must be found forwards")
-    if _LIKE_A_NAME.fullmatch(pattern):
-        from difflib import get_close_matches
-
-        near = get_close_matches(pattern.lower(), [*NAMED, *ALIASES]) if len(pattern) < _LONG_NAME else []
-        meant = f"; did you mean {' or '.join(near)}?" if near else ";"
-        raise ValueError(f"unknown pattern {shown(pattern)}{meant} {_ALL_NAMES}")
-    same = _name_of(pattern)
-    return NAMED[same] if same else Pattern(name=None, regex=pattern)
 
 
 def regex_pattern(text: str) -> Pattern:
@@ -374,5 +378,10 @@ def _in_turn(patterns: Sequence[str]) -> Pattern:
     if not others:
         return first
     parts = [part for each in (first, *others) for part in each.regexes]
-    same = _name_of(*parts)
-    return NAMED[same] if same else Pattern(name=None, regex=parts[0], then=tuple(parts[1:]))
+    return _pattern_of(*parts)
+
+
+def _pattern_of(*regexes: str) -> Pattern:
+    """The named pattern that splits as some regexes in turn do, or else a custom one."""
+    same = _name_of(*regexes)
+    return NAMED[same] if same else Pattern(name=None, regex=regexes[0], then=regexes[1:])
