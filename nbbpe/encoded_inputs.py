@@ -28,7 +28,13 @@ def encoded_inputs(
     allowed: Sequence[str] | None = None,
     warn: bool = True,
 ) -> Iterator[NDArray[Any]]:
-    """As `inspection.encoded`, of inputs that are found already."""
+    """The ids of inputs, part by part, with a progress bar. Each array is valid until the next one is requested.
+
+    stage        : what the progress bar calls the work
+    separator_id : written after each document; NO_ID for nothing
+    allowed      : the special tokens to recognise; None for all in plain text, and none in records
+    warn         : whether to warn of records that are skipped
+    """
     skipped = []
     with Progress(progress, stage, total_size(inputs), "B") as bar:
         for each in inputs:

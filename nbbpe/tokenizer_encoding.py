@@ -92,7 +92,7 @@ class TokenizerEncoding:
         """
         if add_special_tokens is not False:  # as in few calls
             check_bool("add_special_tokens", add_special_tokens)
-        if num_threads is None and dropout == 0 and seed is None:  # as in most calls: for less
+        if num_threads is None and dropout == 0 and seed is None:  # as in most calls; this takes less time
             ids: list[int] | None = None
             if allowed_special is ALL and disallowed_special is NONE:
                 ids = self._encoder.encode_short(text, self._specials, list)
@@ -153,7 +153,7 @@ class TokenizerEncoding:
         wanted = None if dtype is None else check_dtype(dtype, self._model.size)
         ids: NDArray[Any] | None = None
         if allowed_special is ALL and disallowed_special is NONE and num_threads is None and dropout == 0 and seed is None:
-            # As most calls are: for less.
+            # As in most calls; this takes less time.
             ids = self._encoder.encode_short(text, self._specials, np.ndarray)
         if ids is None:
             ids = self._encode_any(text, allowed_special, disallowed_special, num_threads, dropout, seed)
@@ -174,7 +174,7 @@ class TokenizerEncoding:
         >>> tok.count("the cat")
         2
         """
-        if allowed_special is ALL and disallowed_special is NONE and num_threads is None:  # as most calls are: for less
+        if allowed_special is ALL and disallowed_special is NONE and num_threads is None:  # as in most calls
             n_ids: int | None = self._encoder.encode_short(text, self._specials, int)
             if n_ids is not None:
                 return n_ids
@@ -489,7 +489,7 @@ class TokenizerEncoding:
     ) -> NDArray[Any]:
         """See `encode_array`."""
         is_usual = num_threads is None and dropout == 0 and seed is None
-        if is_usual and _is_short(text):  # as below, at less cost
+        if is_usual and _is_short(text):  # the same as below, in less time
             return self._encoder.encode_text(text, self._recognised(text, allowed, disallowed))
         most = threads.check_threads(num_threads)
         if (encoder := self._dropout_encoder(dropout, seed)) is not None:

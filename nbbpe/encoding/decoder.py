@@ -86,7 +86,7 @@ class Decoder:
         Raises ValueError that names an invalid id, TypeError if `ids` is not iterable, or has no ids in an order.
         """
         decoded: Any
-        if type(ids) is list:  # as below, at less cost
+        if type(ids) is list:  # the same as below, in less time
             if len(ids) == 1 and type(ids[0]) is int and (token := self._vocab.get(ids[0])) is not None:  # of a stream
                 return token if errors is None else token.decode(errors=errors)
             if self._idle and len(ids) <= _AT_ONCE and (decoded := self._copy(ids, 0, -1, errors)) is not None:

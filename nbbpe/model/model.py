@@ -50,7 +50,7 @@ class Model:
     ----------
     vocab : from id to bytes, or the same as arrays; special tokens are added where it lacks them
     merges : in rank order, as pairs of bytes, or as int32[n, 3], the ids of left, right and result of each. None where
-        the pair merges whose joined bytes have the lowest id, and not the first of a list
+        the pair merges whose concatenated bytes have the lowest id, and not the first of a list
     special : from special token to id; two may have one id, which stands for the first
     whole : whether a pretoken that is a token is that token, whatever the merges say
     normalizer : how text is changed before it is split, or None

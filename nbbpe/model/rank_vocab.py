@@ -140,7 +140,7 @@ def with_whole_tokens(vocab: PackedVocab, merges: merge_table.Merges) -> merge_t
 
 
 def check_ranks(vocab: dict[int, bytes], merges: NDArray[np.int32]) -> None:
-    """Raise ValueError unless merging by the rank of joined bytes, where ids are ranks, comes to the same as the merges.
+    """Raise ValueError unless merging by the rank of concatenated bytes, where ids are ranks, is the same as the merges.
 
     vocab  : from id to bytes, without special tokens
     merges : int32[n, 3], the ids of left, right and result of each, in order

@@ -25,8 +25,8 @@ def open_stream(
 ) -> Iterator[Stream]:
     """The bytes of a file from the extent's start on; of a compressed file, the decompressed bytes up to its end.
 
-    With `reads_ahead`, a thread decompresses in advance if the file lies on this machine.
-    (It might wait for a pipe for ever.)
+    With `reads_ahead`, a thread decompresses in advance, if it is a file of this machine, and large. (Of a pipe, which has
+    no size, the thread might wait for ever.)
     """
     with file.open() as raw, ExitStack() as stack:
         if extent.start:

@@ -156,7 +156,7 @@ def first_made(model: Model) -> list[int]:
 
 
 def _pairs_of(model: Model) -> Mapping[int, list[Pair]]:
-    """The pairs of ids that join to each token: first the one that makes it most often, as far as that is known."""
+    """The pairs of ids that merge to each token: first the one that makes it most often, as far as that is known."""
     if model.merge_ids is None:
         from ..model.rank_pairs import pairs_by_result
 
