@@ -55,19 +55,54 @@ class _Counted(NamedTuple):
 class _Columns(NamedTuple):
     """The columns of figures: each text, each script (some of them as one), and all texts.
 
-    texts     : the words of each text
-    of_script : int64[n_scripts]  the column of each script, by the number of its name
-    n         : how many columns there are
+    names       : of all columns
+    texts       : the words of each text
+    of_script   : int64[n_scripts]  the column of each script, by the number of its name
+    has_letters : bool[n_scripts]   whether a word of the script has a letter
     """
 
+    names: list[str]
     texts: list[_Counted]
     of_script: NDArray[np.int64]
-    n: int
+    has_letters: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, texts: Mapping[str, _Counted], scripts: list[str]) -> _Columns:
+        """The columns of texts by name, whose words are of some scripts; the largest scripts have their own."""
+        sizes = np.zeros(len(scripts), dtype=np.int64)
+        for each in texts.values():
+            np.add.at(sizes, each.scripts, each.n_bytes * each.words.counts)
+        order = sorted(range(len(scripts)), key=lambda number: (-sizes[number], scripts[number]))
+        shown = order if len(order) <= _MOST_SCRIPTS else order[: _MOST_SCRIPTS - 1]
+        of_script = np.full(len(scripts), len(texts) + len(shown), dtype=np.int64)
+        of_script[shown] = len(texts) + np.arange(len(shown))
+        names = [*texts, *(scripts[number] for number in shown), *[_OTHERS] * (len(shown) < len(scripts)), "all texts"]
+        return cls(names, list(texts.values()), of_script, np.array([name not in WITHOUT_LETTERS for name in scripts]))
+
+    def add_up(self, n_ids: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How often each column has each id, int64[n_columns, n_ids]; and the numbers with which its Row begins,
+        int64[n_columns, 5]."""
+        counts = np.zeros((len(self.names), n_ids), dtype=np.int64)
+        sums = np.zeros((len(self.names), 5), dtype=np.int64)
+        for column, each in enumerate(self.texts):
+            times = each.words.counts
+            places = self.of_script[each.scripts]
+            of_ids = np.repeat(times, each.n_tokens)
+            np.add.at(counts, (np.repeat(places, each.n_tokens), each.ids), of_ids)
+            np.add.at(counts[column], each.ids, of_ids)
+            has_letter = self.has_letters[each.scripts]
+            figures = (each.n_bytes, each.n_characters, each.n_tokens, has_letter, each.n_tokens * has_letter)
+            of_words = np.stack([of_one * times for of_one in figures], axis=1)
+            sums[column] = of_words.sum(axis=0)
+            np.add.at(sums, places, of_words)
+        counts[-1] = counts[: len(self.texts)].sum(axis=0)
+        sums[-1] = sums[: len(self.texts)].sum(axis=0)
+        return counts, sums
 
     def n_tokens(self, model: Model) -> list[int]:
         """The tokens that each column takes with another vocabulary."""
         table = model.merge_table()
-        n_tokens = np.zeros(self.n, dtype=np.int64)
+        n_tokens = np.zeros(len(self.names), dtype=np.int64)
         for column, each in enumerate(self.texts):
             _, ends = pretoken_ids(each.words.text, each.words.starts, table)
             of_words = np.diff(ends) * each.words.counts
@@ -101,39 +136,15 @@ def report_figures(
     if not any(len(each.words.counts) for each in counted.values()):
         said = first_few(list(texts), show=repr)
         raise ValueError(f"no text to report on: the sources ({said}) are empty, or hold nothing but special tokens")
-    names = list(labels)
-    sizes_of_scripts = np.zeros(len(names), dtype=np.int64)
-    for each in counted.values():
-        np.add.at(sizes_of_scripts, each.scripts, each.n_bytes * each.words.counts)
-    order = sorted(range(len(names)), key=lambda number: (-sizes_of_scripts[number], names[number]))
-    shown = order if len(order) <= _MOST_SCRIPTS else order[: _MOST_SCRIPTS - 1]
-    of_script = np.full(len(names), len(counted) + len(shown), dtype=np.int64)
-    of_script[shown] = len(counted) + np.arange(len(shown))
-    script_names = [names[number] for number in shown] + ([_OTHERS] if len(shown) < len(names) else [])
-    columns = _Columns(list(counted.values()), of_script, len(counted) + len(script_names) + 1)
-    counts = np.zeros((columns.n, n_ids), dtype=np.int64)
-    sums = np.zeros((columns.n, 5), dtype=np.int64)
-    with_letters = np.array([name not in WITHOUT_LETTERS for name in names])
-    for column, each in enumerate(columns.texts):
-        times = each.words.counts
-        places = of_script[each.scripts]
-        of_ids = np.repeat(times, each.n_tokens)
-        np.add.at(counts, (np.repeat(places, each.n_tokens), each.ids), of_ids)
-        np.add.at(counts[column], each.ids, of_ids)
-        has_letter = with_letters[each.scripts]
-        figures = (each.n_bytes, each.n_characters, each.n_tokens, has_letter, each.n_tokens * has_letter)
-        of_words = np.stack([of_one * times for of_one in figures], axis=1)
-        sums[column] = of_words.sum(axis=0)
-        np.add.at(sums, places, of_words)
-    counts[-1] = counts[: len(counted)].sum(axis=0)
-    sums[-1] = sums[: len(counted)].sum(axis=0)
+    columns = _Columns.of(counted, list(labels))
+    counts, sums = columns.add_up(n_ids)
     by_merges = _tokens_by_merges(model, counts, sums[:, 0])
     sizes, n_tokens, applied = by_merges or (*_tokens_by_truncation(model, columns), None)
     curves = [[_per(row[0], n) for n in column] for row, column in zip(sums, n_tokens.T.tolist(), strict=True)]
     n_doubled, doubled = _doubled(model, columns)
     rows = [
         Row(name, *sums[column].tolist(), curves[column], _per(sums[column, 0], doubled[column]))  # type: ignore[call-arg]
-        for column, name in enumerate([*counted, *script_names, "all texts"])
+        for column, name in enumerate(columns.names)
     ]
     return ReportFigures(
         texts=rows[: len(counted)],
