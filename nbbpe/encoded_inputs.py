@@ -1,4 +1,4 @@
-"""The ids of inputs, part by part, for what counts them; and which inputs can be read again."""
+"""The ids of inputs, part by part, for what counts them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from .sources import Input, Tally, total_size, warn_of_skipped
-from .system.arguments import argument
 from .system.progress import Progress, ProgressOption
-from .system.wrong_argument import WrongArgument
 from .text.chunks import CutRules
 from .text.lacking_byte import LackingByte
 from .text.windows import NO_ID
@@ -59,13 +57,3 @@ def _naming(each: Input) -> Iterator[None]:
         if each.file is None:
             raise
         raise LackingByte(f"{each.file.name}: {error}") from None
-
-
-def check_read_again(name: str, times: str, inputs: Sequence[Input]) -> None:
-    """Raise WrongArgument for a pipe among the inputs of the argument of this name, which is read so many times."""
-    for each in inputs:
-        if each.file is not None and each.is_read_once():
-            raise WrongArgument(
-                f"{argument(name)} is read {times}, and {each.file.name!r} is a pipe or the like, which can be read once "
-                "only: write the text to a file first"
-            )

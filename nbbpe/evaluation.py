@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .encoded_inputs import check_read_again, encoded_inputs
-from .sources import Input
+from .encoded_inputs import encoded_inputs
+from .sources import Input, check_read_again
 from .sources.named_texts import Texts, inputs_of_each, named_sources
 from .system.excerpt import shown
 from .system.progress import ProgressOption

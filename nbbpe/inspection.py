@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .encoded_inputs import check_read_again, encoded_inputs
+from .encoded_inputs import encoded_inputs
 from .encoding.alignment import Differences, DifferentTexts, aligned
 from .encoding.special_choice import Choice, find_separator
 from .model.packed_vocab import PackedVocab
-from .sources import find_inputs, find_inputs_of_each
+from .sources import check_read_again, find_inputs, find_inputs_of_each
 from .sources.arrow_data import ArrowData
 from .system.choices import check_bool
 from .system.excerpt import shown

@@ -4,7 +4,7 @@ Read finding.py first, then inputs.py, which says what every source offers.
 """
 
 from .finding import find_inputs, find_inputs_of_each
-from .inputs import Input, Part, total_size
+from .inputs import Input, Part, check_read_again, total_size
 from .iterable import Documents
 from .jsonl import shared_by_threads
 from .places import Line, Place, Record, Row
@@ -21,6 +21,7 @@ __all__ = [
     "Skipped",
     "Tally",
     "check_on_error",
+    "check_read_again",
     "find_inputs",
     "find_inputs_of_each",
     "shared_by_threads",

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
+from ..system.arguments import argument
 from ..system.paths import Path
+from ..system.wrong_argument import WrongArgument
 from ..text.windows import Windows
 from .tally import Tally
 
@@ -171,3 +173,13 @@ def total_size(inputs: Sequence[Input]) -> int | None:
     """The sizes of inputs together; None if one of them is not known."""
     sizes = [each.size() for each in inputs]
     return None if None in sizes else sum(size for size in sizes if size is not None)
+
+
+def check_read_again(name: str, times: str, inputs: Sequence[Input]) -> None:
+    """Raise WrongArgument for a pipe among the inputs of the argument of this name, which is read so many times."""
+    for each in inputs:
+        if each.file is not None and each.is_read_once():
+            raise WrongArgument(
+                f"{argument(name)} is read {times}, and {each.file.name!r} is a pipe or the like, which can be read once "
+                "only: write the text to a file first"
+            )
