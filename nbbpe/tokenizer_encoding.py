@@ -17,7 +17,8 @@ from .encoding.id_lists import list_of, lists_of
 from .encoding.id_types import check_dtype
 from .encoding.padding import Padded, Side, as_rows, check_padding, find_pad
 from .encoding.special_choice import ALL, NONE, Choice, Choices, allowed_in, pack_special_tokens, reusable
-from .encoding.tokens import Tokens, show
+from .encoding.token_display import show
+from .encoding.tokens import Tokens
 from .model.model import Model
 from .model.post_processor import Templates, read_templates
 from .system.choices import check_bool

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from vocabularies import BYTES
 
 import nbbpe
+from nbbpe.encoding import token_display
 from nbbpe.encoding import tokens as tokens_module
 from nbbpe.encoding.offsets import OffsetFinder
-from nbbpe.encoding.tokens import visible
+from nbbpe.encoding.token_display import visible
 from nbbpe.model.post_processor import Trimming
 from nbbpe.text.utf8 import to_bytes
 
@@ -234,7 +235,7 @@ def test_tokens_are_shown_on_coloured_ground_in_a_terminal(small, terminal):
     small.show(text, file=terminal)
     shown = terminal.getvalue()
     colours = re.findall(r"\x1b\[30;48;5;(\d+)m", shown)
-    assert len(set(colours)) == len(tokens_module._COLOURS)
+    assert len(set(colours)) == len(token_display.COLOURS)
     plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
     assert plain == "".join(map(visible, small.tokenize(text).tokens)) + "\n"
     assert all(line.endswith(RESET) for line in shown.splitlines())  # no colour goes on over a line's end

@@ -1,26 +1,21 @@
-"""The tokens of a text with their offsets, and how they are displayed."""
+"""The tokens of a text with their offsets."""
 
 from __future__ import annotations
 
 import itertools
-import os
-import sys
-import unicodedata
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, SupportsIndex, TextIO
+from collections.abc import Iterator
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..system.choices import check_bool_or_none
 from ..system.excerpt import first_few, shown
 from ..system.lazy import imported_on_use, lazy
 from ..text.utf8 import begins_character, to_text
+from .token_display import COLOURS, visible
 
 html: Any = imported_on_use("html")
 
-_COLOURS = [("#cfe5ff", 153), ("#d3f0c8", 157), ("#fff0b0", 229), ("#ffd5d8", 217), ("#e5d8ff", 183)]  # HTML, terminal
-_RESET = "\x1b[0m"
 _MOST_IN_REPR = 20  # tokens
 _MOST_IN_HTML = 5000  # tokens; a notebook with many more is slow to open
 
@@ -115,7 +110,7 @@ class Tokens:
 
     def _repr_html_(self) -> str:
         spans = []
-        for (colour, _), token in zip(itertools.cycle(_COLOURS), itertools.islice(self, _MOST_IN_HTML)):
+        for (colour, _), token in zip(itertools.cycle(COLOURS), itertools.islice(self, _MOST_IN_HTML)):
             (byte, end_byte), (char, end_char) = token.byte_offsets, token.char_offsets
             title = f"id {token.id}, bytes {byte} to {end_byte}, characters {char} to {end_char}"
             shown = html.escape(visible(token.token))
@@ -146,56 +141,3 @@ def in_characters(
     n_begun = np.add.reduceat(begins, starts, dtype=np.int64)  # characters that begin in each token
     n_until = np.cumsum(n_begun)
     return n_until - n_begun - ~begins[starts], n_until
-
-
-def visible(token: bytes) -> str:
-    """A token as text in which everything is visible: invalid UTF-8, control characters, unusual spaces.
-
-    A line feed stays, after its symbol.
-    """
-    text = to_text(token)
-    if unicodedata.category(text[0]).startswith("M"):
-        text = "\u25cc" + text  # a mark combines with a dotted circle, not with the token before it
-    return text if text.isprintable() else "".join(map(_visible_character, text))
-
-
-def _visible_character(character: str) -> str:
-    code = ord(character)
-    if character.isprintable():
-        return character
-    if 0xDC80 <= code <= 0xDCFF:
-        return f"\\x{code - 0xDC00:02x}"
-    if code < 0x20:
-        return chr(0x2400 + code) + ("\n" if character == "\n" else "")
-    if code == 0x7F:
-        return "\u2421"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def show(tokens: Iterable[bytes], file: TextIO | None, color: bool | None) -> None:
-    """Print tokens so that their ends are visible: with coloured backgrounds, or with | between them.
-
-    file  : None for standard output
-    color : None for colours where the file is a terminal, and the environment has no NO_COLOR
-    """
-    color = check_bool_or_none("color", color)
-    file = sys.stdout if file is None else file
-    if file is None:  # a process without standard output, where print writes nothing either
-        return
-    if color is None:
-        # Notebooks show colours, though their output is not a terminal.
-        is_notebook = type(file).__module__.startswith("ipykernel.")
-        shows = is_notebook or (getattr(file, "isatty", bool)() and os.environ.get("TERM") != "dumb")
-        color = shows and not os.environ.get("NO_COLOR")
-    shown = map(visible, tokens)
-    text = "".join(map(_coloured, shown, itertools.cycle(_COLOURS))) if color else "|".join(shown)
-    # What the file's encoding cannot hold (a terminal that is not UTF-8) is escaped.
-    encoding = getattr(file, "encoding", None) or "utf-8"
-    file.write(text.encode(encoding, errors="backslashreplace").decode(encoding) + "\n")
-
-
-def _coloured(text: str, colours: tuple[str, int]) -> str:
-    """Text with a coloured background for a terminal; the colour stops at line ends, because it would otherwise fill the
-    line."""
-    begin = f"\x1b[30;48;5;{colours[1]}m"
-    return begin + text.replace("\n", f"{_RESET}\n{begin}") + _RESET
