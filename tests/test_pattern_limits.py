@@ -6,7 +6,6 @@ import itertools
 import json
 import random
 import time
-from functools import partial
 
 import naive
 import processes
@@ -35,7 +34,7 @@ from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK
-from nbbpe.patterns import determiniser, partial_automaton
+from nbbpe.patterns import automaton, determiniser, partial_automaton
 from nbbpe.patterns.automaton import compile_automaton, split
 from nbbpe.patterns.given_regex import check_repeats
 from nbbpe.patterns.named_patterns import REGEXES
@@ -133,16 +132,18 @@ def test_any_regex_splits_as_regex_does(pattern, text):
 # Patterns that take long
 
 
-def test_a_pattern_that_takes_too_long_to_compile_is_left_to_regex():
+def test_a_pattern_that_takes_too_long_to_compile_is_left_to_regex(monkeypatch):
+    monkeypatch.setattr(automaton, "_MOST_SECONDS", 0.0)
     with pytest.raises(Unsupported, match="takes too long to compile"):
-        compile_automaton(parse("ab|[^a]c?"), most_seconds=0.0)
+        compile_automaton(parse("ab|[^a]c?"))
 
 
-@pytest.mark.parametrize("compiled", [partial(compile_automaton, most_seconds=0.1), compile_partly])
+@pytest.mark.parametrize("compiled", [compile_automaton, compile_partly])
 def test_what_else_the_machine_does_takes_no_time_from_compiling(monkeypatch, compiled):
     """Else a pattern would be left to regex now and then."""
     step = determiniser._Determiniser._step
-    monkeypatch.setattr(partial_automaton, "_MOST_SECONDS", 0.1)
+    for module in automaton, partial_automaton:
+        monkeypatch.setattr(module, "_MOST_SECONDS", 0.1)
     monkeypatch.setattr(determiniser._Determiniser, "_step", lambda *args: time.sleep(0.02) or step(*args))
     began = time.monotonic()
     assert compiled(parse("ab|[^a]c?")).n_states > 2

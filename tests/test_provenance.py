@@ -202,8 +202,9 @@ def test_the_digest_of_the_classes_is_of_every_character():
     assert character_classes.digest_of(classes) != digest
 
 
-def test_versions_of_what_is_no_package_are_unknown():
-    found = provenance.library_versions(["no_such_package", "numpy"])
+def test_versions_of_what_is_no_package_are_unknown(monkeypatch):
+    monkeypatch.setattr(provenance, "_PACKAGES", ["no_such_package", "numpy"])
+    found = provenance.library_versions()
     assert (found["no_such_package"], found["numpy"]) == ("unknown", np.__version__)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from .version import __version__
 if TYPE_CHECKING:
     from hashlib import _Hash
 
+_PACKAGES = ("numba", "numpy", "regex")
 _DIGITS = 16  # of hex in a digest: 64 bits, enough where nobody makes collisions on purpose
 
 
@@ -67,11 +68,11 @@ def _add_tokens(digest: _Hash, lengths: NDArray[np.int64], text: NDArray[np.uint
     digest.update(np.ascontiguousarray(text).data)
 
 
-def library_versions(packages: Sequence[str] = ("numba", "numpy", "regex")) -> dict[str, str]:
+def library_versions() -> dict[str, str]:
     """The versions of nbbpe and of the packages that it depends on, without importing Numba."""
     from ..kernels.compiler.store import version_of
 
-    return {"nbbpe": __version__, **{name: version_of(name) or "unknown" for name in packages}}
+    return {"nbbpe": __version__, **{name: version_of(name) or "unknown" for name in _PACKAGES}}
 
 
 def describe_pattern(pattern: Pattern) -> dict[str, Any]:

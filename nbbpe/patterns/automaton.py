@@ -37,7 +37,7 @@ from .places import Places
 DEAD = 0  # the state that leads to no match
 START = 1
 MOST_CLASSES = 64
-MOST_SECONDS = 5.0  # of compiling, of this thread's processor time: what is compiled does not depend on what else runs
+_MOST_SECONDS = 5.0  # of compiling, of this thread's processor time: what is compiled does not depend on what else runs
 
 Told = TypeVar("Told", np.bool_, np.uint8)
 
@@ -81,9 +81,9 @@ class Automaton(Partition):
         return whole.hexdigest()[:16]
 
 
-def compile_automaton(tree: Node, most_seconds: float = MOST_SECONDS) -> Automaton:
+def compile_automaton(tree: Node) -> Automaton:
     """The automaton of a regex's tree. Raises Unsupported if there is none, if it is too large, or takes too long."""
-    next_state, told, same_at_end, symbols = determined(Places(), tree, most_seconds)
+    next_state, told, same_at_end, symbols = determined(Places(), tree, _MOST_SECONDS)
     if not same_at_end:
         raise Unsupported("$ where a newline that ends the text matters")
     tells = told == MATCH_ENDS
