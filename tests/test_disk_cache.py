@@ -111,6 +111,22 @@ def test_a_read_only_package_has_its_kernels_in_the_users_cache(install, nobodys
     assert kernels_in(install) == []
 
 
+@pytest.mark.parametrize("chosen", ["locked", "locked/below"])
+def test_a_chosen_folder_that_cannot_be_made_is_named_and_the_others_are_used(install, nobodys_folder, chosen):
+    make_read_only(install)
+    folder, cache = nobodys_folder[0], nobodys_folder[0] / "cache"
+    (folder / "locked").mkdir(mode=0o555)
+    cache.mkdir(mode=0o700)
+    if os.geteuid() == 0:
+        os.chown(cache, 65534, 65534)
+    compiled, said = use(install, "nobody", NUMBA_CACHE_DIR=str(folder / chosen), XDG_CACHE_HOME=str(cache))
+    assert compiled == ["digest_words"]
+    assert said.count("NUMBA_CACHE_DIR is not used, as ") == 1
+    assert str(folder / chosen / "nbbpe") in said
+    assert "cannot be stored" not in said
+    assert len(kernels_in(cache / "nbbpe")) == 1
+
+
 def test_without_a_folder_to_write_to_kernels_work_and_one_line_says_that_none_is_kept(install, nobodys_folder):
     make_read_only(install)
     closed = nobodys_folder[0] / "closed"

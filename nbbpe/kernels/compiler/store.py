@@ -58,8 +58,11 @@ def _folders(chosen: str, user: int) -> list[Folder]:
     except Untrusted as why:
         say(f"NUMBA_CACHE_DIR is not used, as {why}: {WHAT_TO_SET}")
         return ours
-    except OSError:
-        return [folder, *ours]
+    except OSError as error:
+        if os.path.isdir(folder.path):  # kernels may be there, of one who can write to it
+            return [folder, *ours]
+        say(f"NUMBA_CACHE_DIR is not used, as {folder.path} cannot be made ({error.strerror}): {WHAT_TO_SET}")
+        return ours
     return [folder]
 
 
