@@ -1551,7 +1551,7 @@ def test_a_mixture_is_a_file(run, tmp_path):
         "weights": {"one": "1/3", "two": 0.5},
         "max_bytes": {"two": 20_000},
         "held_out": 0.1,
-        "seed": 4,
+        "seed": 3,
         "parity": {"parallel": {"one": "texts/b.txt", "two": "texts/*.txt"}, "after": 280, "window": 10},
     }
     (tmp_path / "mixture.json").write_text(json.dumps(described))
@@ -1561,7 +1561,7 @@ def test_a_mixture_is_a_file(run, tmp_path):
         weights={"one": Fraction(1, 3), "two": Fraction(1, 2)},
         max_bytes={"two": 20_000},
         held_out=0.1,
-        seed=4,
+        seed=3,
         parity=nbbpe.Parity(
             parallel={"one": folder / "b.txt", "two": [folder / f"{name}.txt" for name in "abc"]}, after=280, window=10
         ),
