@@ -303,7 +303,8 @@ def test_arrays_of_json_are_records(tmp_path, sizes, small, indent, block):
     [
         ('[{"text": "a"}, {"text": 3}]', r"a\.json', record 1 \(from 0\): the field 'text' is a number"),
         ('[{"txt": "a"}]', r"record 0 \(from 0\): the record has no field 'text', but 'txt'; name the text's with field="),
-        ('[{"text": "a"} {"text": "b"}]', r"record 1 \(from 0\): after it must be a comma or the end"),
+        ('[{"text": "a"} {"text": "b"}]', r"record 0 \(from 0\): after it must be a comma or the end"),
+        ('[{"text": "a"}, {"text": "b"}: 1]', r"record 1 \(from 0\): after it must be a comma or the end"),
         ('[{"text": "a"}, ', "the array has no end"),
         ('[{"text": "a"}, {"te', r"record 1 \(from 0\): this is not JSON"),
         ('"text"', "must be a JSON array of records, or JSON lines"),

@@ -107,7 +107,7 @@ def _records(blocks: Iterator[bytes], name: str) -> Iterator[object]:
         if sign == ",":
             text.skip()
         elif sign and sign != "]":
-            raise ValueError(f"{name!r}, record {text.n_items:,} (from 0): after it must be a comma or the end")
+            raise ValueError(f"{name!r}, record {text.n_items - 1:,} (from 0): after it must be a comma or the end")
     text.skip()
     if text.next_sign():
         raise ValueError(f"{name!r}: more follows after the end of the array: write one array, or JSON lines")
