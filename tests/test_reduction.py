@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import naive
 import numpy as np
@@ -186,7 +187,14 @@ def test_a_source_that_uses_no_token_is_a_warning(small, documents):
     with pytest.warns(UserWarning, match="the source has no text.* uses no token: those with the highest ids are dropped"):
         found, _ = small.prune(n=small.vocab_size - 1, **options)
     assert found == small.truncate(small.vocab_size - 1)[0]
-    assert small.prune(n=small.vocab_size, **options)[0] == small  # where none is dropped
+
+
+@pytest.mark.parametrize(("documents", "n_dropped"), [([], 0), (["the"], 1)])
+def test_there_is_no_warning_if_no_token_is_dropped_or_the_source_uses_one(small, documents, n_dropped):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="the source has no text")
+        found, _ = small.prune(documents=documents, n=small.vocab_size - n_dropped)
+    assert found.vocab_size == small.vocab_size - n_dropped
 
 
 def test_what_a_text_uses_stays(gpt2):
