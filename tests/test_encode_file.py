@@ -8,6 +8,8 @@ import json
 import os
 import stat
 import sys
+import threading
+import time
 from pathlib import Path
 
 import naive
@@ -606,3 +608,28 @@ def test_small_parts_that_are_joined_at_once_have_no_files(small, tmp_path, monk
     assert not made
     found = [small.decode(ids) for ids in nbbpe.TokenFile(tmp_path / "ids.bin", small).documents()]
     assert found == [f"the cat {i}" for i in range(5) for _ in range(3 * i)]
+
+
+def test_threads_do_not_wait_for_a_part_that_never_begins(small, sizes, processors, tmp_path, monkeypatch):
+    sizes(chunk=10, for_workers=0, held=1)
+    processors(2)
+    run = part_encoder.PartEncoder.run
+    waits = threading.Event()
+    late: list[threading.Thread] = []
+
+    def run_but_the_first(self, task):
+        if task[0] == 0:
+            assert waits.wait(60)
+            time.sleep(0.05)
+            raise LookupError("no part was begun")
+        late.append(threading.current_thread())
+        waits.set()
+        yield from run(self, task)
+
+    monkeypatch.setattr(part_encoder.PartEncoder, "run", run_but_the_first)
+    (tmp_path / "text.txt").write_text("the cat sat on the mat " * 20)
+    with pytest.raises(LookupError, match="no part was begun"):
+        small.encode_file(tmp_path / "text.txt", tmp_path / "ids.bin", workers=2)
+    (thread,) = late
+    thread.join(60)
+    assert not thread.is_alive()
