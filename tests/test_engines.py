@@ -159,6 +159,32 @@ def test_an_error_in_a_worker_is_raised_here_and_names_the_file_as_it_was_given(
             nbbpe.count_words("a.jsonl", executor=executor, on_error="skip")
 
 
+def test_the_first_record_that_was_skipped_is_named_whichever_part_is_done_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in "a", "b":
+        Path(f"{name}.jsonl").write_text('{"text": "the cat"}\n{"text": 1}\n')
+
+    first: Future[Any] = Future()
+    result: list[Any] = []
+
+    class Done(Future[Any]):
+        def add_done_callback(self, function):
+            super().add_done_callback(function)
+            first.set_result(result[0])
+
+    class LastFirst(Here):
+        def submit(self, function, task):
+            result.append(function(task))
+            if len(result) == 1:
+                return first
+            done = Done()
+            done.set_result(result[1])
+            return done
+
+    with pytest.warns(UserWarning, match=r"2 malformed records were skipped: 'a\.jsonl', line 2"):
+        nbbpe.count_words(["a.jsonl", "b.jsonl"], executor=LastFirst(), on_error="skip")
+
+
 def test_a_file_that_changes_is_refused_elsewhere_too(text):
     class Late(Here):
         def submit(self, function, *arguments):
