@@ -61,7 +61,7 @@ def _folders(chosen: str, user: int) -> list[Folder]:
     except OSError as error:
         if os.path.isdir(folder.path):  # kernels may be there, of one who can write to it
             return [folder, *ours]
-        say(f"NUMBA_CACHE_DIR is not used, as {folder.path} cannot be made ({error.strerror}): {WHAT_TO_SET}")
+        say(f"NUMBA_CACHE_DIR is not used, as {folder.path} cannot be made: {error.strerror}")
         return ours
     return [folder]
 
