@@ -24,7 +24,7 @@ from nbbpe.patterns.automaton import Automaton, split
 from nbbpe.patterns.boundaries import certain_pairs, certain_triples
 from nbbpe.patterns.pattern import NAMED, get_pattern
 from nbbpe.patterns.pattern_parser import Unsupported
-from nbbpe.text.chunks import PositionedBytes, find_cuts
+from nbbpe.text.chunks import CutTables, PositionedBytes, find_cuts
 from nbbpe.text.utf8 import padded
 
 PATTERNS = [
@@ -176,8 +176,9 @@ def test_a_text_ends_before_a_special_token_wherever_windows_and_parts_end(token
     assert [tokenizer.encode(text) for text in texts] == wanted
     assert [tokenizer.encode(io.BytesIO(text)) for text in texts] == wanted
     specials = new_special_tokens([SEPARATOR.encode(), b"z" * 24], [0, 1])  # as much text is read around each place
+    tables = CutTables(get_pattern(name).tables, specials)
     for text, ids in zip(texts, wanted, strict=True):
-        for cut in find_cuts(PositionedBytes(text), len(text), 40, get_pattern(name).tables, specials, 1):
+        for cut in find_cuts(PositionedBytes(text), len(text), 40, tables, 1):
             assert tokenizer.encode(text[:cut]) + tokenizer.encode(text[cut:]) == ids, (text, cut)
 
 
