@@ -105,7 +105,6 @@ def decompress(compressed: Path, text: Path) -> None:
 
 def made_up_texts(data: Path, megabytes: float) -> dict[str, Path]:
     """Splits of made-up stories, written unless the folder has them in this size."""
-    data.mkdir(parents=True, exist_ok=True)
     sizes = {"train": int(megabytes * 1e6), "valid": max(1, int(megabytes * 1e6 * VALID_SHARE))}
     texts = {split: data / f"stories-{megabytes:g}MB-{split}.txt" for split in sizes}
     for split, path in texts.items():

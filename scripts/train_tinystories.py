@@ -99,9 +99,14 @@ def parse_arguments(dataset: Dataset, description: str | None) -> argparse.Names
         parser.error(f"--input {arguments.input} is no plain text, whose bytes are compared with the decoded ids")
     if arguments.input and not arguments.input.stat().st_size:
         parser.error(f"--input {arguments.input} is empty")
-    for option, folder in ("--data", arguments.data), ("--out", arguments.out):
-        if folder.exists() and not folder.is_dir():
+    folders = {"--out": arguments.out} if arguments.input else {"--out": arguments.out, "--data": arguments.data}
+    for option, folder in folders.items():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
             parser.error(f"{option} {folder} is not a folder")
+        except OSError as error:
+            parser.error(f"{option} {folder} cannot be made: {error.strerror}")
     if arguments.size is None:
         arguments.size = 5 if arguments.sample else 100
     if arguments.vocab_size is None:
@@ -118,8 +123,6 @@ def main(dataset: Dataset, description: str | None) -> None:
         published = {} if makes_up else find_texts(dataset, arguments.data)
         texts = published or made_up_texts(arguments.data, arguments.size)
     sizes = {split: text.stat().st_size for split, text in texts.items()}
-    arguments.out.mkdir(parents=True, exist_ok=True)
-
     steps = Steps()
     steps.timed("load kernels", 0, nbbpe.warmup)  # compiled on the first run on a machine, so not part of the work
     tokenizer = steps.timed(

@@ -420,6 +420,8 @@ def test_main_names_an_input_that_is_missing(tmp_path):
         (["--input", "empty.txt"], "--input empty.txt is empty"),
         (["--sample", "--out", "t.txt"], "--out t.txt is not a folder"),
         (["--sample", "--data", "t.txt"], "--data t.txt is not a folder"),
+        (["--sample", "--out", "t.txt/out"], "--out t.txt/out cannot be made: Not a directory"),
+        (["--sample", "--data", "t.txt/data"], "--data t.txt/data cannot be made: Not a directory"),
         (["--sample", "--workers", "0"], "argument --workers: 0 is less than 1"),
         (["--sample", "--size", "nan"], "argument --size: nan is not a positive number of megabytes"),
         (["--sample", "--size", "0"], "argument --size: 0 is not a positive number of megabytes"),
