@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
 import os
@@ -149,6 +150,8 @@ def test_a_sample_of_lines_is_what_the_digests_say(tmp_path):
     (tmp_path / "a.txt").write_bytes(data)
     with gzip.open(tmp_path / "b.txt.gz", "wb") as file:
         file.write(data)
+    with open(tmp_path / "c.txt.bz2", "wb") as file:  # streams that begin anywhere, where the file may be cut
+        file.writelines(bz2.compress(data[start : start + 9999]) for start in range(0, len(data), 9999))
     lines = data[: -len(long_line)].splitlines(keepends=True)
     # What splitlines takes for an end of line, too, is not one here.
     lines = [line + b"\n" for line in data[: -len(long_line)].split(b"\n")[:-1]]
@@ -156,8 +159,9 @@ def test_a_sample_of_lines_is_what_the_digests_say(tmp_path):
     lines += [long_line[: _LONGEST_LINE - 1], long_line[_LONGEST_LINE - 1 : 2 * _LONGEST_LINE - 1], long_line[-2:]]
     for low, high in (0.0, 0.3), (0.3, 0.45), (0.0, 1.0):
         expected = [line for line in lines if naive_has(line, 7, low, high)]
-        for name in "a.txt", "b.txt.gz":
-            assert documents_of(tmp_path / name, Sample(7, low, high)) == expected
+        for name in "a.txt", "b.txt.gz", "c.txt.bz2":
+            for part_bytes in 1 << 12, 1 << 30:
+                assert documents_of(tmp_path / name, Sample(7, low, high), part_bytes=part_bytes) == expected
     assert documents_of(tmp_path / "a.txt", Sample(8, 0.0, 0.3)) != documents_of(tmp_path / "a.txt", Sample(7, 0.0, 0.3))
 
 

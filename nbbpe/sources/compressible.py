@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
+from ..text.chunks import find_near
 from .compressed import open_stream, require_module
 from .frames import find_frames
-from .inputs import Extent, File, Input, Part
+from .inputs import WHOLE, Extent, File, Input, Part
 from .tally import Tally
 
 _COMPRESSED_FACTOR = 4  # text becomes about a quarter of its size
@@ -69,6 +71,18 @@ class CompressibleFile(Input):
         ends: list[tuple[int | None, int]] = [*cuts[1:], (None, 0)]
         return [Extent(start, end, skip, end_skip) for (start, skip), (end, end_skip) in zip(cuts, ends, strict=True)]
 
+    def cut_after_newlines(self, part_bytes: int) -> list[Extent]:
+        """Cut a file of lines into parts of about `part_bytes` bytes of text, each of whole lines."""
+        if self.compression:
+            return self.cut_between_frames(part_bytes, _after_newline)
+        size = self.size() or 0
+        n_parts = round(size / part_bytes)
+        if n_parts <= 1 or not self.can_be_cut():
+            return [WHOLE]
+        with self.file.open() as file:
+            cuts = {newline + 1 for newline in find_near(file, size, n_parts, b"\n")}
+        return [Extent(start, end) for start, end in pairwise(sorted({0, size} | cuts))]
+
     def _beginning(self, start: int) -> bytes:
         """The first bytes of the text of the frame at `start`, and none of the next one's, wherever that begins."""
         buffer = memoryview(bytearray(_LOOK))
@@ -88,3 +102,8 @@ class CompressibleFile(Input):
         if self.size() is not None:
             with open_stream(self.file, self.compression, Tally(on_error), reads_ahead=False) as stream:
                 stream.readinto(memoryview(bytearray(1)))
+
+
+def _after_newline(text: bytes) -> int | None:
+    """The end of the first newline in the beginning of a frame's text; None if there is none."""
+    return text.find(b"\n") + 1 or None

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +14,6 @@ import numpy as np
 from ..system.arguments import argument
 from ..system.excerpt import first_few
 from ..system.wrong_argument import WrongArgument
-from ..text.chunks import find_near
 from ..text.utf8 import to_bytes
 from ..text.windows import NO_ID, SEPARATOR, Reader, RowWindows, Window, Windows
 from .compressed import open_stream
@@ -230,23 +228,5 @@ class JsonLines(CompressibleFile):
 
     def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
         """See Input. Cut after newlines."""
-        extents = [WHOLE]
-        if self.compression:
-            extents = self.cut_between_frames(part_bytes, _after_newline)
-        elif self.can_be_cut():
-            extents = self._cut_after_newlines(part_bytes)
+        extents = self.cut_after_newlines(part_bytes)
         return [JsonPart(self.file, self.compression, extent, self._field) for extent in extents]
-
-    def _cut_after_newlines(self, part_bytes: int) -> list[Extent]:
-        size = self.size() or 0
-        n_parts = max(1, round(size / part_bytes))
-        boundaries = {0, size}
-        if n_parts > 1:
-            with self.file.open() as file:
-                boundaries.update(newline + 1 for newline in find_near(file, size, n_parts, b"\n"))
-        return [Extent(start, end) for start, end in pairwise(sorted(boundaries))]
-
-
-def _after_newline(text: bytes) -> int | None:
-    """The end of the first newline in the beginning of a frame's text; None if there is none."""
-    return text.find(b"\n") + 1 or None

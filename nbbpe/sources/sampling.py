@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from ..text.windows import NO_ID, Reader, RowWindows, Window, Windows
 from .compressed import open_stream
-from .inputs import WHOLE, File, Input, Part
+from .compressible import FilePart
+from .inputs import WHOLE, Input, Part
 from .plain import PlainText, TextPart
 from .tally import Tally
 
@@ -65,14 +66,14 @@ class SampledInput(Input):
         self._source.check(on_error)
 
     def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
-        """See Input. A file of plain text is one part, as a cut could divide a document."""
-        if not isinstance(self._source, PlainText):
-            parts = self._source.cut(part_bytes, rules)
-            return [SampledPart(part, self._sample) for part in parts]
-        file, compression = self._source.file, self._source.compression
-        if not rules.special_tokens:
-            return [SampledPart(LinesPart(file, compression), self._sample)]
-        return [SampledPart(TextPart(file, compression, WHOLE, True), self._sample, tuple(rules.special_tokens))]
+        """See Input. A file of plain text that special tokens divide is one part, as a cut could divide a document."""
+        source, dividers = self._source, tuple(rules.special_tokens)
+        if not isinstance(source, PlainText):
+            return [SampledPart(part, self._sample) for part in source.cut(part_bytes, rules)]
+        if dividers:
+            return [SampledPart(TextPart(source.file, source.compression, WHOLE, True), self._sample, dividers)]
+        extents = source.cut_after_newlines(part_bytes)
+        return [SampledPart(LinesPart(source.file, source.compression, extent), self._sample) for extent in extents]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,17 +128,14 @@ class _SampledWindows(RowWindows):
 
 
 @dataclass(frozen=True, eq=False)
-class LinesPart(Part):
-    """A file of plain text whose documents are its lines, newlines included; see Part."""
-
-    file: File
-    compression: str
+class LinesPart(FilePart):
+    """Lines of a file of plain text, newlines included, each of which is a document; see Part."""
 
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         """See Part. A break of no bytes ends each line; no special tokens are found."""
-        with open_stream(self.file, self.compression, tally) as stream:
-            yield _LineWindows(Reader(stream, None, specials, at_once))
+        with open_stream(self.file, self.compression, tally, self.extent) as stream:
+            yield _LineWindows(Reader(stream, self.extent.n_bytes(self.compression), specials, at_once))
 
 
 class _LineWindows(Windows):
