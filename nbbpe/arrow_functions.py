@@ -18,7 +18,7 @@ from .sources import Skipped, check_on_error, warn_of_skipped
 from .sources.arrow import ArrowColumn, is_arrow
 from .sources.optional_packages import require
 from .system.excerpt import shown
-from .text.utf8 import check_collected
+from .text.item_checks import check_collected
 
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer

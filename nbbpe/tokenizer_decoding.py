@@ -17,7 +17,7 @@ from .model.model import Model
 from .system.choices import check_bool
 from .system.excerpt import shown
 from .system.lazy import lazy
-from .text.utf8 import check_items
+from .text.item_checks import check_items
 
 
 class TokenizerDecoding:

@@ -25,7 +25,8 @@ from .system.choices import check_bool
 from .system.excerpt import shown
 from .system.lazy import lazy
 from .text.byte_source import Source, as_source, bytes_left
-from .text.utf8 import Data, Lent, Text, check_items, to_bytes, to_data, to_text
+from .text.item_checks import check_items
+from .text.utf8 import Data, Lent, Text, to_bytes, to_data, to_text
 from .text.windows import Reader, TextStream
 
 if TYPE_CHECKING:

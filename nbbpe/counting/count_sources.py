@@ -20,7 +20,8 @@ from ..system.excerpt import shown
 from ..system.integers import check_positive
 from ..system.stretches import starts_of
 from ..system.wrong_argument import WrongArgument
-from ..text.utf8 import check_collected, each_to_bytes, padded
+from ..text.item_checks import check_collected
+from ..text.utf8 import each_to_bytes, padded
 from .count_description import KEY
 from .count_tables import ENDINGS, arrow, batch_of, check_columns, schema_of, words_of
 from .gathering import MOST_COUNT

@@ -13,7 +13,7 @@ from ..sources.arrow_numpy import arrow_numbers, is_valid, numpy_numbers, validi
 from ..sources.columns import LISTS, ColumnReader, as_strings
 from ..sources.optional_packages import require
 from ..system.stretches import starts_of
-from ..text.utf8 import check_collected, check_texts
+from ..text.item_checks import check_collected, check_texts
 from ..text.windows import NO_ID
 from .threads import MemoryPart, check_threads, encode_parts, part_bytes, threads_for
 

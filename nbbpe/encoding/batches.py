@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..system.excerpt import shown
+from ..text.item_checks import check_items
 from ..text.text_rows import RowsReader, cut_rows, rows_of
-from ..text.utf8 import Text, check_items
+from ..text.utf8 import Text
 from ..text.windows import NO_ID
 from .encoder import SHORT, Encoder
 from .special_choice import Chosen, pack_special_tokens

@@ -21,8 +21,9 @@ from ..model.long_merges import interruptible_if_long
 from ..patterns.pattern import Pattern
 from ..system.excerpt import shown
 from ..system.integers import check_integer
+from ..text.item_checks import check_texts
 from ..text.text_splitter import TextSplitter
-from ..text.utf8 import Text, check_texts, each_to_bytes
+from ..text.utf8 import Text, each_to_bytes
 from ..text.windows import NO_ID, Window, groups
 from .encoder import Encoder
 from .special_choice import Chosen, pack_special_tokens

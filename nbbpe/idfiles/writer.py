@@ -26,7 +26,8 @@ from ..system.paths import Path, absolute, check_not_read, checked_name
 from ..system.progress import Progress, ProgressOption
 from ..system.scratch import scratch_folder
 from ..system.workers import check_workers, run_jobs
-from ..text.utf8 import Text, check_ordered
+from ..text.item_checks import check_ordered
+from ..text.utf8 import Text
 from .block_writer import OutputFile
 from .checksum import Checksum, checksum, checksum_of_parts, moved_to_front
 from .division import divide

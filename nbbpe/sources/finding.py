@@ -12,7 +12,7 @@ from ..system.excerpt import first_few, shown
 from ..system.paths import Path, checked_name, is_url, not_meant
 from ..system.user_warnings import warn_user
 from ..system.wrong_argument import WrongArgument
-from ..text.utf8 import check_collected, check_texts, gives_names, of_a_split
+from ..text.item_checks import check_collected, check_texts, gives_names, of_a_split
 from .arrow import ArrowColumn, is_arrow
 from .arrow_files import ARROW, ArrowFile
 from .compressed import COMPRESSIONS

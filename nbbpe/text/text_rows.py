@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .utf8 import Text, check_texts, each_readable, each_to_bytes
+from .item_checks import check_texts
+from .utf8 import Text, each_readable, each_to_bytes
 from .windows import MOST_ROWS, RowWindows, Window
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Text as UTF-8 bytes and back, preserving bytes that are invalid UTF-8; and the objects that are accepted as text."""
+"""Text as UTF-8 bytes and back, preserving bytes that are invalid UTF-8."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ Text = str | Data | bytearray | mmap.mmap | NDArray[np.uint8]
 _COPIED = 1 << 16  # bytes of a text in memory up to which a copy is faster than a window in place
 CHECKED_CHARACTERS = 1 << 16  # of a text that are looked at together: so many stay in a core's cache
 LONGEST_CHARACTER = 4  # bytes of UTF-8
-# What gives the data of a plan of work, by a method that tells what it is: a lazy frame, or pyarrow's scanner or data set.
-_WAYS_TO_DATA = {"collect_schema": ".collect()", "scan_batches": ".to_reader()", "scanner": ".scanner().to_reader()"}
 
 
 def _keep_surrogates(error: UnicodeError) -> tuple[bytes, int]:
@@ -89,71 +87,6 @@ def is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def gives_names(texts: object) -> bool:
-    """Whether an iterable gives only the names of what it holds, as a dict and a DataFrame do."""
-    return isinstance(texts, Mapping) or hasattr(texts, "columns")
-
-
-def of_a_split(texts: object, argument: str) -> str:
-    """What to give of a dict of data sets by the names of splits, as `datasets` loads one; else nothing."""
-    if not (isinstance(texts, Mapping) and texts and hasattr(texts, "column_names")):
-        return ""
-    return f"give a column of one split, such as {argument}[{next(iter(texts))!r}]['text']"
-
-
-def check_collected(data: object, argument: str) -> None:
-    """Raise TypeError for a plan of work, without data or Arrow's C interface: a lazy frame, a data set of pyarrow."""
-    if hasattr(data, "__arrow_c_stream__"):
-        return
-    for method, way_out in _WAYS_TO_DATA.items():
-        if hasattr(data, method):
-            raise TypeError(f"{argument} is a {type(data).__name__}, which has no data yet: give {argument}{way_out}")
-
-
-def check_ordered(items: object, argument: str, kind: str = "texts") -> None:
-    """Raise TypeError for a set, which gives its items in another order in each process, unlike a view of a dict."""
-    if isinstance(items, (set, frozenset)):
-        raise TypeError(
-            f"{argument} must be a list of {kind}, not {type(items).__name__}, which has no order: give "
-            f"sorted({argument}), or a list in the order that is meant"
-        )
-
-
-def check_items(items: object, argument: str, kind: str, in_order: bool = True) -> None:
-    """Raise TypeError for what has no items, and for items by name.
-
-    argument, kind : what errors call the items, and what each of them is
-    in_order       : whether their order matters, so that a set is refused, too
-    """
-    if type(items) is list:
-        return
-    check_collected(items, argument)
-    if in_order:
-        check_ordered(items, argument, kind)
-    wanted = f"{argument} must be a list of {kind}, or any iterable of them, not {type(items).__name__}"
-    if not (hasattr(items, "__iter__") or hasattr(items, "__getitem__")):  # many a data set has the second alone
-        raise TypeError(wanted)
-    if gives_names(items):
-        way_out = of_a_split(items, argument) or f"give one of its columns, or list({argument}.values())"
-        raise TypeError(f"{wanted}, of which only the names would be taken: {way_out}")
-    if kind == "texts" and type(items).__module__.startswith("pyarrow."):  # an iterable of what is not a str
-        raise TypeError(f"{wanted}: encode_arrow takes Arrow data, and {argument}.to_pylist() is such a list")
-
-
-def check_texts(texts: object, argument: str = "texts", in_order: bool = True) -> None:
-    """Raise what `check_items` does, and TypeError for one text instead of many, whose letters, or bytes, would become
-    texts."""
-    if type(texts) is list:
-        return
-    check_items(texts, argument, "texts", in_order)
-    try:
-        is_one = isinstance(texts, str) or memoryview(texts).format.lstrip("<>") in ("B", "b", "c")  # type: ignore[arg-type]
-    except (TypeError, ValueError):  # NumPy raises ValueError for an array of StringDType
-        return
-    if is_one:
-        raise TypeError(f"{argument} must be a list of texts, or any iterable of them, not one {type(texts).__name__}")
 
 
 def each_to_bytes(texts: Iterable[Text], what: str) -> Iterator[bytes]:
