@@ -28,7 +28,7 @@ from nbbpe.model import long_merges
 from nbbpe.patterns import given_regex, pattern, regex_splitter
 from nbbpe.sources import columns, compressed, compressible, frames, json_array, jsonl, line_chunks, parquet, read_ahead
 from nbbpe.system import kept_folder, part_joiner
-from nbbpe.text import chunks, text_rows, text_splitter, utf8, windows
+from nbbpe.text import chunks, preparation, text_rows, text_splitter, utf8, windows
 from nbbpe.training import first_pairs, merges
 from nbbpe.words import forecast
 
@@ -84,6 +84,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "decoded": [(decoder, "_FEW"), (decoder, "_MANY"), (decoder, "_VERY_MANY")],
     "dropped": [(text_splitter, "_AT_ONCE"), (dropout, "_FIRST_SCRATCH")],
     "ids_looked_at": [(token_file, "_IDS_AT_ONCE"), (token_file, "_DOCUMENTS_AT_ONCE")],
+    "least_cut": [(preparation, "_LEAST_CUT")],
     "tables": [(folder_tables, "LEAST")],
     "rank_lines": [(tiktoken, "_SMALL")],
     # In seconds:

@@ -19,6 +19,7 @@ from ..text.rewriting import Rewrite, RewritingReader, rewritten_window
 from ..text.ruled_tokens import Rule
 from ..text.special_search import Sought
 from ..text.text_windows import first_special
+from ..text.unicode_sets import WHITESPACE
 from ..text.utf8 import Data, has_surrogates, to_bytes
 from ..text.windows import CUT, SEPARATOR, Window, Windows, concatenated
 from .encoder import SHORT, Encoder, RewritingEncoder
@@ -55,12 +56,13 @@ class PreparedEncoder(RewritingEncoder):
         chain, extras = model.chain, model.extras
         rule_of = {flags: Rule(*(rule in flags for rule in Rule._fields)) for flags in set(extras.ruled.values())}
         rules = {model.special[token]: rule_of[of_token] for token, of_token in extras.ruled.items()}
-        self._preparation = Preparation(chain, rules, extras.prefix_space, model.lacking, extras.cutter)
         self._special = model.special
         self._shares_ids = len(set(model.special.values())) < len(model.special)  # as tokens of tiktoken's may
         self._always = {model.special[token] for token in extras.text_tokens}
         # Of two tokens that are equal once normalized, the first; tokenizers takes any of them.
         self._later = {token: chain.apply(token, set()) for token in model.later}
+        seeks_spaces = not set(WHITESPACE).isdisjoint("".join(self._later.values()))
+        self._preparation = Preparation(chain, rules, extras.prefix_space, model.lacking, extras.cutter, seeks_spaces)
         alone = any("single_word" in of_token and token[:1].isspace() for token, of_token in extras.flags.items())
         ruled = not extras.ruled.keys().isdisjoint(model.later)
         is_cut = can_be_cut(chain, self._later.values())

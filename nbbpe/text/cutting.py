@@ -46,6 +46,17 @@ def punctuation() -> str:
     return f"[{_ASCII_PUNCTUATION}{members(PUNCTUATION)}]"
 
 
+@functools.cache
+def _matches_of(kind: str) -> str:
+    """The regex whose matches a step keeps that drops whitespace."""
+    if kind == "WhitespaceSplit":
+        return f"[^{WHITESPACE}]+"
+    if kind == "Whitespace":
+        return f"[{WORD}]+|[^{WORD}{WHITESPACE}]+"
+    sign = punctuation()
+    return f"[^{WHITESPACE}{sign[1:-1]}]+|{sign}"
+
+
 class Cutter(Steps):
     """The steps that cut a text before it is split by a pattern."""
 
@@ -56,10 +67,9 @@ class Cutter(Steps):
         if kind == "WhitespaceSplit":
             return _words
         if kind == "Whitespace":
-            return regex.compile(f"[{WORD}]+|[^{WORD}{WHITESPACE}]+").findall
+            return regex.compile(_matches_of(kind)).findall
         if kind == "BertPreTokenizer":
-            sign = punctuation()
-            return re.compile(f"[^{WHITESPACE}{sign[1:-1]}]+|{sign}").findall  # `re`, as for Punctuation
+            return re.compile(_matches_of(kind)).findall  # `re`, as for Punctuation
         if kind == "CharDelimiterSplit":
             delimiter = step.get("delimiter")
             if not isinstance(delimiter, str) or len(delimiter) != 1:
@@ -71,6 +81,21 @@ class Cutter(Steps):
     def suffix(self) -> str | None:
         """How the end of a word is spelled in the vocabulary, where words have one."""
         return str(self.steps[-1]["suffix"]) if self.kinds[-1] == WORD_END else None
+
+    @lazy
+    def regexes(self) -> tuple[str, ...]:
+        """The regex whose matches the first step keeps, and those by which the others split all that they get; empty for
+        steps of other kinds. (For the ends of words, see `suffix`.)"""
+        first, *others = self.steps[: len(self.kinds) - (self.kinds[-1] == WORD_END)]
+        found: list[str | None] = []
+        if first["type"] in _DROPPING:
+            found.append(_matches_of(first["type"]))
+        else:
+            is_kept = first["type"] == "Split" and first["behavior"] == "Removed" and first.get("invert")
+            found.append(first["pattern"].get("Regex") if is_kept else None)
+        for each in others:
+            found.append(each["pattern"].get("Regex") if each.get("behavior") == "Isolated" else None)
+        return () if None in found else tuple(regex for regex in found if regex is not None)
 
     @lazy
     def can_be_cut(self) -> bool:

@@ -7,6 +7,7 @@ what it does in tokenizers (Hugging Face's), and works on a stretch: the text be
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ from .normal_characters import FORMS, Form, changed_to, changing_characters, dec
 from .normalization import check_normalizer, normalized_text
 from .steps import Steps, compiled_step, kind_of, string_or_regex
 from .unicode_sets import ACCENTS, CONTROL, MARKS, WHITESPACE, characters, members
+from .utf8 import to_text
 
 regex: Any = imported_on_use("regex")  # few tokenizers need it
 
@@ -95,6 +97,12 @@ class Chain(Steps):
                 if text:
                     begun.add(number)
         return text
+
+    @lazy
+    def kinds_that_matter(self) -> list[str]:
+        """The types of the steps, without those that only replace whitespace by whitespace, or strip it: if all whitespace
+        is dropped later, they change nothing."""
+        return [step["type"] for step in self.steps if not _changes_whitespace_alone(step)]
 
     @lazy
     def can_be_cut(self) -> bool:
@@ -220,6 +228,23 @@ def _lowered(text: str) -> str:
     return "\u03c3".join(part.lower() for part in text.split("\u03a3"))
 
 
+def lowered_in_place(text: bytes) -> bytes | None:
+    """A text in lower case, if no character then has another number of bytes; else None."""
+    if text.isascii():
+        return text.lower()
+    decoded = to_text(text)
+    if resized_by_lower_case().search(decoded):
+        return None
+    return _lowered(decoded).encode(errors="surrogateescape")
+
+
+@functools.cache
+def resized_by_lower_case() -> re.Pattern[str]:
+    """Finds a character that has another number of bytes in lower case."""
+    every = (chr(code) for code in range(0x80, sys.maxunicode + 1) if not 0xD800 <= code < 0xE000)
+    return re.compile("[" + "".join([each for each in every if len(each.lower().encode()) != len(each.encode())]) + "]")
+
+
 def _stripped(left: bool, right: bool, text: str, first: bool) -> str:
     if left and first:
         text = text.lstrip(WHITESPACE)
@@ -231,6 +256,15 @@ def _keeps_whitespace(step: dict[str, Any]) -> bool:
         return True
     content: str = step["content"]
     return content != "" and not content.strip(WHITESPACE)
+
+
+def _changes_whitespace_alone(step: dict[str, Any]) -> bool:
+    if step["type"] == "Strip":
+        return True
+    if step["type"] != "Replace" or not step["content"] or step["content"].strip(WHITESPACE):
+        return False
+    (what,) = step["pattern"].values()
+    return what in (r"\s", r"\s+") if "Regex" in step["pattern"] else not what.strip(WHITESPACE)
 
 
 def _keeps(step: dict[str, Any], token: str) -> bool:

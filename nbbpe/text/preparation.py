@@ -5,7 +5,8 @@ whitespace beside it, or must be a separate word; the stretches between them are
 found there; and each stretch between all of these gets a space in front if the tokenizer says so.
 
 Most of it is Python, a stretch at a time. A tokenizer without preparation never uses it. Of one that has only normal forms,
-rules for tokens and spaces, most texts are not prepared (see `Preparation.leaves`), and most windows all at once.
+rules for tokens and spaces, most texts are not prepared (see `Preparation.leaves`), and most windows all at once. So are
+large windows in lower case, and cut by a regex whose matches are kept (see pattern_cutter.py).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from .lacking_byte import LackingByte
 from .normal_characters import FORMS, Form
 from .normal_check import is_normal
 from .normalization import normalized
-from .normalizer import Chain
+from .normalizer import Chain, lowered_in_place
 from .ruled_tokens import Row, Rule, as_rows, character_before, ruled
 from .special_search import Sought, between, find_breaks
 from .unicode_sets import WHITESPACE
@@ -33,10 +34,13 @@ from .windows import CUT, SEPARATOR, Window
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
+    from .pattern_cutter import PatternCutter
 
 _ASCII_SPACE = b" \t\n\r\x0b\x0c"
 _SPACE = 0x20
 _NEAR = 1 << 12
+_AT_ONCE = {*FORMS, "Lowercase"}  # steps of a normalizer for which a window need not be divided into stretches
+_LEAST_CUT = 1 << 14  # bytes of a window that pay for an automaton of what cuts it
 
 
 @dataclass
@@ -62,6 +66,7 @@ class Preparation:
     prefix_space : whether each stretch gets a space in front, unless it begins with one
     lacking      : the bytes that the vocabulary lacks
     cutter       : what cuts each stretch before the split pattern does; then `prefix_space` is about each part
+    seeks_spaces : whether a token that is looked for in normalized text has whitespace
     """
 
     chain: Chain
@@ -69,6 +74,7 @@ class Preparation:
     prefix_space: bool
     lacking: bytes
     cutter: Cutter | None
+    seeks_spaces: bool
 
     @lazy
     def forms(self) -> list[Form] | None:
@@ -109,8 +115,8 @@ class Preparation:
         rows  : int64[n, 3], the special tokens found in the original text, and the breaks between documents
         later : the tokens to look for in normalized text
         """
-        if (with_forms := self._with_forms(text, rows, later, state)) is not None:  # as most parts, in less time
-            return with_forms
+        if (at_once := self._at_once(text, rows, later, state)) is not None:  # as most parts, in less time
+            return at_once
         data, found = self._normalized(text, ruled(self.rules, text, as_rows(rows, text)), state)
         if later.longest:
             window = padded(data)
@@ -122,12 +128,17 @@ class Preparation:
         breaks = np.array([row[:3] for row in found], dtype=np.int64).reshape(-1, 3)
         return _with_spaces(data, breaks, state) if self.prefix_space else (data, breaks)
 
-    def _with_forms(
+    def _at_once(
         self, text: bytes, rows: NDArray[np.int64], later: SpecialTokens, state: TextState
     ) -> tuple[bytes, NDArray[np.int64]] | None:
-        """As `prepared`, of a part that is only put into normal forms; None for others, and for one with an error."""
+        """As `prepared`, if all stretches can be prepared at once; None for other parts, and for one with an error."""
+        kinds, cutter = self.chain.kinds, None
         if self.forms is None:
-            return None
+            cutter = self._pattern_cutter if len(text) >= _LEAST_CUT else None
+            if not (later.longest and self.seeks_spaces):  # else spaces matter before they are dropped
+                kinds = self.chain.kinds_that_matter
+            if cutter is None or not _AT_ONCE.issuperset(kinds):
+                return None
         has_rule = self._has_rule(rows)
         if has_rule and (later.longest or not self.marks):
             return None
@@ -135,8 +146,13 @@ class Preparation:
         if self._n_lacking(text) > (np.count_nonzero(is_separator) if SEPARATOR in self.lacking else 0):
             return None
         data, breaks = text, self._with_whitespace(text, rows, is_separator) if has_rule else rows
-        for form in self.forms:
-            data, breaks = normalized(data, breaks, form)
+        for kind in kinds:
+            if kind in FORMS:
+                data, breaks = normalized(data, breaks, kind)
+            elif (lowered := lowered_in_place(data)) is None:
+                return None
+            else:
+                data = lowered
         if later.longest:
             found = find_breaks(padded(data), 0, len(data), len(data), later)
             breaks = np.concatenate([breaks, found])
@@ -144,9 +160,24 @@ class Preparation:
             # Tokens of the first turn take precedence over those that overlap them.
             if (breaks[1:, 0] < breaks[:-1, 1]).any() or self._has_rule(found):
                 return None
+        if cutter:
+            cut = cutter.cut(data, breaks)
+            if cut is None:
+                return None
+            data, breaks = cut
         borders = rows[is_separator | (rows[:, 2] < 0)]
         state.n_bytes = len(text) - int(borders[-1, 1]) if len(borders) else state.n_bytes + len(text)
         return _with_spaces(data, breaks, state) if self.prefix_space else (data, breaks)
+
+    @lazy
+    def _pattern_cutter(self) -> PatternCutter | None:
+        """What cuts windows by kernels, if it does all that the cutter does, and windows can be normalized at once."""
+        if self.cutter is None or self.prefix_space or not _AT_ONCE.issuperset(self.chain.kinds_that_matter):
+            return None
+        from .pattern_cutter import PatternCutter
+
+        found = PatternCutter(self.cutter)
+        return found if found.is_exact else None
 
     def _with_whitespace(self, text: bytes, rows: NDArray[np.int64], is_separator: NDArray[np.bool_]) -> NDArray[np.int64]:
         """As `_ruled`, where a kernel can do it."""

@@ -1,0 +1,152 @@
+"""A cutter whose first step keeps the matches of a regex and drops what is between them: by kernels, a window at once.
+
+The regex is compiled to an automaton, which finds matches and the text between them. Windows are cut so if it is certain
+that a newline is in no match, and changes none beside it: then a newline in the place of each token keeps documents apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..patterns.automaton import DEAD, Automaton
+from ..patterns.boundaries import can_be_left, certain_pairs
+from ..patterns.pattern import Pattern
+from ..system.lazy import lazy
+from ..system.stretches import gathered
+from .cutting import Cutter
+from .text_splitter import TextSplitter
+from .unicode_sets import WHITESPACE
+from .utf8 import padded
+from .windows import CUT, SEPARATOR
+
+_NEWLINE, _SPACE = ord("\n"), ord(" ")
+_AT_ONCE = 1 << 20  # bytes that are cut together: arrays of numbers take many times as much memory
+
+
+class PatternCutter:
+    """Cuts windows as a Cutter does, if `is_exact`."""
+
+    def __init__(self, cutter: Cutter) -> None:
+        self._regexes = cutter.regexes
+        self._has_suffix = cutter.suffix is not None
+
+    @lazy
+    def _pattern(self) -> Pattern:
+        return Pattern(None, self._regexes[0], self._regexes[1:])
+
+    @lazy
+    def _keeping(self) -> Automaton:
+        """The automaton of the regex whose matches are kept."""
+        return self._pattern.automata[0]
+
+    @lazy
+    def _never_kept(self) -> NDArray[np.bool_]:
+        """Which classes of characters no match has, bool[n_classes]."""
+        never: NDArray[np.bool_] = (self._keeping.next_state == DEAD).all(axis=0)
+        return never
+
+    @lazy
+    def _is_between(self) -> NDArray[np.bool_]:
+        """By code point, whether what begins with that character is between matches, bool[0x110000]."""
+        found: NDArray[np.bool_] = self._never_kept[self._keeping.classes()]
+        return found
+
+    @lazy
+    def is_exact(self) -> bool:
+        """Whether it cuts all windows of valid UTF-8 as the Cutter does. Compiles the regexes."""
+        if not self._regexes or not self._pattern.is_compiled:
+            return False
+        automaton, never = self._keeping, self._never_kept
+        newline, *whitespace = automaton.classes_of("\n" + WHITESPACE).tolist()
+        return bool(
+            automaton.in_pieces is None
+            and (never | ~can_be_left(automaton)).all()  # so that the first character tells a match from what is between
+            and never[whitespace].all()
+            and (certain_pairs(automaton)[:, newline] | never).all()
+        )
+
+    def cut(self, data: bytes, breaks: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]] | None:
+        """The parts of a text, with a separator and a break after each, and a byte for each break between them.
+
+        None if the text is not valid UTF-8, or a break has no bytes.
+        """
+        text = padded(data)
+        lengths = breaks[:, 1] - breaks[:, 0]
+        if not lengths.all():
+            return None
+        before = np.cumsum(lengths) - lengths
+        text[np.repeat(breaks[:, 0] - before, lengths) + np.arange(lengths.sum())] = _NEWLINE
+        if not _is_utf_8(text[: len(data)]):
+            return None
+        out: list[bytes] = []
+        rows: list[NDArray[np.int64]] = []
+        start = n_bytes = 0
+        while start < len(data):
+            end = _end_of_stretch(data, start, breaks)
+            first, last = np.searchsorted(breaks[:, 0], [start, end])
+            of_stretch, found = self._cut_stretch(text, start, end, breaks[first:last])
+            out.append(of_stretch)
+            rows.append(found + np.array([n_bytes, n_bytes, 0]))
+            n_bytes += len(of_stretch)
+            start = end
+        return b"".join(out), np.concatenate([np.empty((0, 3), dtype=np.int64), *rows])
+
+    def _cut_stretch(
+        self, text: NDArray[np.uint8], start: int, end: int, breaks: NDArray[np.int64]
+    ) -> tuple[bytes, NDArray[np.int64]]:
+        """See `cut`: of text[start:end], which has newlines in the place of breaks."""
+        splitter = TextSplitter(self._pattern)
+        starts = np.concatenate([*(each[:-1].copy() for each in splitter.starts(text, start, end)), [end]])
+        is_part = ~self._is_between[_code_points(text, starts[:-1])]
+        begins = np.concatenate([starts[:-1][is_part], breaks[:, 0]])
+        order = np.argsort(begins, kind="stable")
+        n_parts = len(begins) - len(breaks)
+        n_added = 1 + self._has_suffix
+        sizes = np.concatenate([np.diff(starts)[is_part] + n_added, np.ones(len(breaks), dtype=np.int64)])[order]
+        ends = np.cumsum(sizes)
+        out = gathered(text, begins[order], sizes)
+        out[ends - 1] = SEPARATOR[0]
+        if self._has_suffix:
+            out[ends[order < n_parts] - 2] = _SPACE
+        rows = np.empty((len(ends), 3), dtype=np.int64)
+        rows[:, 0], rows[:, 1] = ends - 1, ends
+        rows[:, 2] = np.concatenate([np.full(n_parts, CUT), breaks[:, 2]])[order]
+        return out.tobytes(), rows
+
+
+def _end_of_stretch(data: bytes, start: int, breaks: NDArray[np.int64]) -> int:
+    """Where a stretch of about _AT_ONCE bytes ends: before whitespace, or a break."""
+    end = start + _AT_ONCE
+    if end >= len(data):
+        return len(data)
+    space = max(data.rfind(character, start + 1, end) for character in (b" ", b"\n"))
+    if space < 0:
+        space = min((place for character in (b" ", b"\n") if (place := data.find(character, end)) > 0), default=len(data))
+    row = int(np.searchsorted(breaks[:, 0], space)) - 1  # the last break that starts before
+    if row >= 0 and space < breaks[row, 1]:
+        return int(breaks[row, 0] if breaks[row, 0] > start else breaks[row, 1])
+    return space
+
+
+def _is_utf_8(text: NDArray[Any]) -> bool:
+    try:
+        text.tobytes().decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _code_points(text: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The code points of the characters at some places of valid UTF-8 with padding behind, int64[n]."""
+    found = text[places].astype(np.int64)
+    if (is_long := found >= 0x80).any():
+        at = places[is_long]
+        first, second, third, fourth = (text[at + i].astype(np.int64) for i in range(4))
+        two = (first & 0x1F) << 6 | second & 0x3F
+        three = (first & 0x0F) << 12 | (second & 0x3F) << 6 | third & 0x3F
+        four = (first & 0x07) << 18 | (second & 0x3F) << 12 | (third & 0x3F) << 6 | fourth & 0x3F
+        found[is_long] = np.where(first < 0xE0, two, np.where(first < 0xF0, three, four))
+    return found

@@ -1,0 +1,157 @@
+"""text/pattern_cutter.py: windows are cut by kernels as the Cutter cuts their stretches one by one, where that is exact."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbbpe
+from nbbpe.model.byte_alphabet import byte_characters
+from nbbpe.text import pattern_cutter
+from nbbpe.text.cutting import Cutter
+from nbbpe.text.normalizer import Chain, lowered_in_place
+from nbbpe.text.pattern_cutter import PatternCutter
+from nbbpe.text.windows import CUT
+
+WORD_END = {"type": "WordEnd", "suffix": "</w>"}
+DIGITS = {"type": "Split", "pattern": {"Regex": r"\p{N}"}, "behavior": "Isolated", "invert": False}
+CLIP = r"<\|end\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+WHITESPACE = [*"\t\n\r \x0b\x0c\x85\xa0\u1680\u2003\u2028\u205f\u3000", "  "]
+CHARACTERS = [*"abXY019'!?_-<|>\0\x1c", "'s", "'re", "<|end|>"]
+CHARACTERS += [*"\u00e9\u00df\u0130\u03a3\u1e9e\u00bd\u6f22\u200d", "\u304b\u3099", "\U0001f600", "e\u0301"]
+
+
+def keeping(regex: str) -> dict[str, Any]:
+    return {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Removed", "invert": True}
+
+
+EXACT: dict[str, list[dict[str, Any]]] = {
+    "CLIP": [keeping(CLIP), WORD_END],
+    "Whitespace": [{"type": "Whitespace"}],
+    "WhitespaceSplit": [{"type": "WhitespaceSplit"}, WORD_END],
+    "BertPreTokenizer": [{"type": "BertPreTokenizer"}, DIGITS],
+    "words of at most three": [keeping(r"\S{1,3}"), DIGITS, WORD_END],
+    "letters alone": [keeping(r"\p{L}+")],
+}
+INEXACT: dict[str, list[dict[str, Any]]] = {
+    "a match with whitespace": [keeping(r"\S+\s?")],
+    "a character that is in matches and between them": [keeping(r"'s|\p{L}+")],
+    "a match that depends on the end": [keeping(r"\p{L}+$|\p{L}")],
+    "whitespace that is kept": [keeping(r"[^ ]+")],
+    "another behavior": [{**keeping(r"\s+"), "behavior": "Isolated"}],
+    "what is between matches": [{**keeping(r"\s+"), "invert": False}],
+    "a string": [{**keeping(r"x"), "pattern": {"String": "x"}}],
+    "another step": [{"type": "CharDelimiterSplit", "delimiter": " "}],
+    "a later step that drops text": [{"type": "Whitespace"}, keeping(r"\p{L}+")],
+    "what only `regex` can split": [keeping(r"(\p{L})\1|\p{L}")],
+}
+
+
+def texts(n: int, seed: int) -> list[str]:
+    source = random.Random(seed)
+    return [
+        "".join(source.choice(WHITESPACE if source.random() < 0.3 else CHARACTERS) for _ in range(source.randrange(40)))
+        for _ in range(n)
+    ]
+
+
+@pytest.mark.parametrize("kind", EXACT)
+@pytest.mark.parametrize("at_once", [1, 20, 1 << 20])
+def test_windows_are_cut_as_their_stretches(kind, at_once, monkeypatch):
+    monkeypatch.setattr(pattern_cutter, "_AT_ONCE", at_once)
+    cutter = Cutter.of(EXACT[kind])
+    by_kernels = PatternCutter(cutter)
+    assert by_kernels.is_exact
+    for seed, tokens in enumerate((["\udcff"], ["<|end of text|>", "\udcff", "x", "  "])):
+        source = random.Random(seed)
+        data, wanted, breaks, rows = b"", b"", [], []
+        for stretch in [*texts(60, seed), ""]:
+            data += stretch.encode()
+            for part in cutter.parts(stretch):
+                wanted += part.encode() + b"\xff"
+                rows.append([len(wanted) - 1, len(wanted), CUT])
+            token = source.choice(tokens).encode(errors="surrogateescape")
+            breaks.append([len(data), len(data) + len(token), source.randrange(-2, 9)])
+            data += token
+            wanted += b"\xff"
+            rows.append([len(wanted) - 1, len(wanted), breaks[-1][2]])
+        for cut_off in 0, len(data) - breaks[-1][0]:  # the last token may be missing
+            found = by_kernels.cut(
+                data[: len(data) - cut_off], np.array(breaks[: len(breaks) - bool(cut_off)], dtype=np.int64)
+            )
+            assert found is not None
+            n = len(rows) - bool(cut_off)
+            assert found[1].tolist() == rows[:n]
+            assert found[0] == wanted[: rows[n - 1][1]]
+
+
+@pytest.mark.parametrize("kind", INEXACT)
+def test_what_is_not_exact_is_left_to_the_cutter(kind):
+    assert not PatternCutter(Cutter.of(INEXACT[kind])).is_exact
+
+
+def test_invalid_utf_8_and_empty_breaks_are_left_to_the_cutter():
+    cutter = PatternCutter(Cutter.of(EXACT["Whitespace"]))
+    none = np.empty((0, 3), dtype=np.int64)
+    assert cutter.cut(b"a \xc3 b", none) is None
+    assert cutter.cut(b"a b", np.array([[1, 1, -1]])) is None
+    assert cutter.cut(b"", none)[0] == b""
+    assert cutter.cut(b" \n", none)[0] == b""
+
+
+def test_a_text_in_lower_case_has_its_bytes_in_their_places():
+    lowered = Chain.of(["Lowercase"])
+    for code in [*range(0x3000), *range(0xA000, 0xAC00), *range(0xFB00, 0x11000), *range(0x16E00, 0x1F000, 5)]:
+        text = f"Ab{chr(code)}C"
+        wanted = lowered.apply(text, set()).encode()
+        found = lowered_in_place(text.encode())
+        assert found == (wanted if len(wanted) == len(text.encode()) else None), hex(code)
+    assert lowered_in_place("\u00c9\u03a3A".encode() + b"\xffB\xc3") == "\u00e9\u03c3a".encode() + b"\xffb\xc3"
+
+
+NORMALIZERS: dict[str, list[dict[str, Any]]] = {
+    "none": [],
+    "CLIP": [{"type": "NFC"}, {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}, {"type": "Lowercase"}],
+    "spaces": [
+        {"type": "Replace", "pattern": {"String": " "}, "content": "\n\n"},
+        {"type": "Strip", "strip_left": True, "strip_right": True},
+    ],
+    "NFKD": [{"type": "NFKD"}],
+}
+
+
+@pytest.mark.parametrize("normalizer", NORMALIZERS)
+@pytest.mark.parametrize("kind", EXACT)
+@pytest.mark.parametrize("tokens", [{}, {"<|end|>": False, "xY": True, "\u00e9?": True}, {"a b": True}])
+def test_large_windows_are_encoded_as_small_ones(tmp_path, monkeypatch, sizes, kind, normalizer, tokens):
+    """The tokens are looked for in normalized text, or are not."""
+    steps = [*(step for step in EXACT[kind] if step is not WORD_END), {"type": "ByteLevel", "add_prefix_space": False}]
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "special"), False)
+    added = [
+        {"id": 256 + i, "content": token, "normalized": is_normalized, **flags}
+        for i, (token, is_normalized) in enumerate(tokens.items())
+    ]
+    document = {
+        "added_tokens": added,
+        "normalizer": {"type": "Sequence", "normalizers": NORMALIZERS[normalizer]} if NORMALIZERS[normalizer] else None,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps},
+        "model": {"type": "BPE", "vocab": {each: byte for byte, each in byte_characters().items()}, "merges": []},
+    }
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    tokenizer = nbbpe.load(tmp_path / "tokenizer.json")
+    cut = PatternCutter.cut
+    for is_resized in False, True:  # whether a character has other bytes in lower case
+        samples = texts(200, 5) if is_resized else [each.translate({0x130: None, 0x1E9E: None}) for each in texts(200, 5)]
+        calls: list[int] = []
+        monkeypatch.setattr(PatternCutter, "cut", lambda *arguments, calls=calls: calls.append(1) or cut(*arguments))
+        sizes(least_cut=1 << 30, rows_window=1 << 12)
+        wanted = [each.tolist() for each in tokenizer.encode_batch_flat(samples)]
+        assert not calls
+        sizes(least_cut=0, rows_window=1 << 12)
+        assert [each.tolist() for each in tokenizer.encode_batch_flat(samples)] == wanted
+        changes_spaces = normalizer in ("CLIP", "spaces")
+        assert bool(calls) == (not (changes_spaces and "a b" in tokens) and not (is_resized and normalizer == "CLIP"))
