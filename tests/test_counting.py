@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from nbbpe.counting import parallel_counting
 from nbbpe.counting.counters import PieceCounter, RegexCounter, WordRules
 from nbbpe.counting.parallel_counting import count_files, run_counters
+from nbbpe.counting.sorted_runs import RunFolder
 from nbbpe.counting.word_counts import WordCounts
 from nbbpe.patterns.pattern import get_pattern
 from nbbpe.sources import Documents, Skipped, find_inputs
@@ -205,31 +206,34 @@ def test_without_special_tokens_their_text_is_text():
     assert from_documents(documents, "gpt2", [])[b"endoftext"] == 1
 
 
-def test_words_that_regex_has_split_are_passed_on_before_they_exceed_the_memory(tmp_path):
+def test_words_that_regex_has_split_are_written_before_they_exceed_the_memory(tmp_path):
     (tmp_path / "a.txt").write_text("".join(f" {i}" for i in range(30)))
-    counter, passed_on = RegexCounter(WordRules(get_pattern("gpt2"))), []
-    counter.bound(2000, passed_on.extend)
+    runs = RunFolder(str(tmp_path))
+    counter = RegexCounter(WordRules(get_pattern("gpt2")), runs, 2000)
     counter.take_over({f" {i}": 2 for i in range(12)})
-    assert [len(words.counts) for words in passed_on] == [12]
+    assert [run.n_words for run in counter.written] == [12]
     [part] = find_inputs(tmp_path / "a.txt", None, "raise")[0].cut(1 << 20, CutRules(get_pattern("gpt2"), []))
     list(counter.run(part))
-    assert len(passed_on) > 1
-    found = sum(map(as_counter, [*passed_on, counter.finish()]), Counter())
+    assert len(counter.written) > 1
+    found = sum(map(as_counter, [*runs.merge(counter.written), counter.finish()]), Counter())
     assert found == {f" {i}".encode(): 3 if i < 12 else 1 for i in range(30)}
+
+
+class FewRuns(RunFolder):
+    """Fails where words are written without end."""
+
+    def write(self, batches):
+        assert self._n_written < 20, "they are written without end"
+        return super().write(batches)
 
 
 def test_a_word_larger_than_the_memory_is_counted_all_the_same(tmp_path):
     (tmp_path / "a.txt").write_text("the cat " + "a" * 300_000 + " sat")
-    counter, passed_on = PieceCounter(WordRules(get_pattern("gpt2"))), []
-
-    def spill(parts: list[WordCounts]) -> None:
-        passed_on.extend(parts)
-        assert len(passed_on) < 20, "it is passed on without end"
-
-    counter.bound(1, spill)
+    runs = FewRuns(str(tmp_path))
+    counter = PieceCounter(WordRules(get_pattern("gpt2")), runs, 1)
     [part] = find_inputs(tmp_path / "a.txt", None, "raise")[0].cut(1 << 20, CutRules(get_pattern("gpt2"), []))
     list(counter.run(part))
-    found = sum(map(as_counter, [*passed_on, counter.finish()]), Counter())
+    found = sum(map(as_counter, [*runs.merge(counter.written), counter.finish()]), Counter())
     assert found == dict.fromkeys([b"the", b" cat", b" " + b"a" * 300_000, b" sat"], 1)
 
 

@@ -22,7 +22,7 @@ from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.counting import gathering, word_table
-from nbbpe.counting.counters import WordRules
+from nbbpe.counting.counters import PieceCounter, WordRules, make_counter
 from nbbpe.counting.parallel_counting import count_files
 from nbbpe.counting.sorted_runs import RunFolder, n_bytes_of
 from nbbpe.counting.word_counts import corpus_fingerprint, words_from_dict
@@ -253,13 +253,12 @@ def test_words_that_come_after_a_run_are_added_to_it(sizes, tmp_path):
 
 
 def test_a_table_is_freed_as_soon_as_its_words_are_taken(tmp_path):
-    runs = gathering.RunFolder(str(tmp_path))
-    counter = gathering.BoundedCounter(WordRules(get_pattern("gpt2")), runs, 10**9)
-    inner = weakref.ref(counter._counter)
+    counter = PieceCounter(WordRules(get_pattern("gpt2")), RunFolder(str(tmp_path)), 10**9)
+    table = weakref.ref(counter._words)
     gc.disable()
     try:
         counter.finish()
-        assert inner() is None
+        assert table() is None
     finally:
         gc.enable()
 
@@ -270,11 +269,11 @@ def test_what_a_worker_hands_over_is_all_there_whoever_has_written_runs(pattern,
     sizes(first_slots=16, split=200)
     paths = [tmp_path / f"{i}.txt" for i in range(2)]
     split = get_pattern(pattern)
-    runs = gathering.RunFolder(str(tmp_path))
+    runs = RunFolder(str(tmp_path))
     counters = []
     for n, path, most_bytes in zip((400, 700), paths, room, strict=True):
         path.write_text(words(n), encoding="utf-8")
-        counter = gathering.BoundedCounter(WordRules(split), runs, most_bytes)
+        counter = make_counter(WordRules(split), runs, most_bytes)
         for part in find_inputs(path, None, "raise")[0].cut(1000, CutRules(split, [])):
             list(counter.run(part))
         counters.append(counter)
@@ -282,9 +281,9 @@ def test_what_a_worker_hands_over_is_all_there_whoever_has_written_runs(pattern,
     for gathered in theirs.hand_over():
         ours.take_over(gathered)
     found = ours.finish()
-    assert isinstance(found, list) == (0 in room)
+    assert bool(ours.written) == (0 in room)
     table = WordTable()
-    for part in runs.merge(found) if isinstance(found, list) else [found]:
+    for part in [*runs.merge(ours.written), found]:
         table.add(part)
     wanted = count_files(find_inputs(paths, None, "raise"), WordRules(split), 1, lambda n: None)
     assert corpus_fingerprint(table.take()) == corpus_fingerprint(wanted)
@@ -338,9 +337,7 @@ def test_a_mixture_in_runs_is_that_in_memory(arguments, normalizer, room, tiny, 
     start = nbbpe.Tokenizer(BYTES, [], normalizer=normalizer)
     sizes(first_slots=64)
     if room == "sources":
-        sizes(table_share=1)
-    if room == "sources" or normalizer is not None:  # what a table spills may wait in memory there
-        sizes(sort_room=10**12)
+        sizes(table_share=1, sort_room=10**12)
 
     def trained():
         return start.extend(nbbpe.Mixture(sources, **arguments), 330, min_word_count=4, memory_limit="100MB")
@@ -375,7 +372,7 @@ def test_sources_that_fit_one_by_one_and_not_together_are_written_to_runs(writte
 
 
 def test_text_that_a_tokenizer_prepares_is_counted_within_a_limit(tiny, written, sizes):
-    sizes(sort_room=10**12, first_slots=64)
+    sizes(first_slots=64)
     start = nbbpe.Tokenizer(BYTES, [], normalizer="NFC")
     documents = [words(100) + "e\u0301", words(150)]
     in_runs = start.extend(documents=documents, vocab_size=400)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from ..patterns.pattern import Pattern
 from ..sources import Part, Skipped, Tally
 from ..text.chunks import CutRules
 from ..text.windows import NO_ID, Window
+from .sorted_runs import Run, RunFolder
 from .word_counts import WordCounts, words_from_texts
 from .word_table import WordTable
 
@@ -47,13 +48,19 @@ class WordRules(NamedTuple):
 
 
 class Counter(ABC):
-    """Counts the words of text: a SharedJob for this and other processes."""
+    """Counts the words of text: a SharedJob for this and other processes.
 
-    def __init__(self, rules: WordRules) -> None:
+    runs    : where all words so far are written before they take more than about `most_bytes` bytes of memory; None for no
+              limit
+    written : the runs that were written, by this counter and those that it has taken over
+    """
+
+    def __init__(self, rules: WordRules, runs: RunFolder | None = None, most_bytes: int = 0) -> None:
         self._rules = rules
         self._specials = new_special_tokens(list(rules.special_tokens))
-        self._most_bytes: int | None = None  # see bound
-        self._spill: Callable[[list[WordCounts]], None]
+        self._runs = runs
+        self._most_bytes = most_bytes
+        self.written: list[Run] = []
 
     def run(self, part: Part) -> Iterator[int | Skipped]:
         """Count the words of a part of a source; yields the bytes that were read, and at last the skipped records."""
@@ -72,27 +79,42 @@ class Counter(ABC):
 
     @abstractmethod
     def finish(self, n_threads: int = 1) -> WordCounts:
-        """All words counted so far, gathered by at most `n_threads` threads."""
+        """The words that are not in runs, gathered by at most `n_threads` threads. Nothing is counted after that."""
 
-    def bound(self, most_bytes: int, spill: Callable[[list[WordCounts]], None]) -> None:
-        """Take no more than `most_bytes` bytes of memory for words, about: before more are needed, all words so far are
-        passed to `spill`, in parts that may have words in common."""
-        self._most_bytes, self._spill = most_bytes, spill
-
-    @abstractmethod
     def hand_over(self) -> Iterator[Any]:
-        """See SharedJob."""
+        """See SharedJob: parts of what was counted, or else the runs."""
+        if not self.written:
+            yield from self._parts()
+        else:
+            self._write([self.finish()])
+            yield self.written
+
+    def take_over(self, gathered: Any) -> None:
+        """See SharedJob. What is not in runs counts towards the memory of this job."""
+        if isinstance(gathered, list):
+            self.written += gathered
+        else:
+            self._add_part(gathered)
 
     @abstractmethod
-    def take_over(self, gathered: Any) -> None:
-        """See SharedJob."""
+    def _parts(self) -> Iterator[Any]:
+        """What was counted, in parts to send."""
+
+    @abstractmethod
+    def _add_part(self, part: Any) -> None:
+        """Add what another counter has counted."""
+
+    def _write(self, parts: list[WordCounts]) -> None:
+        """Write all words of parts to a run; the list is emptied."""
+        assert self._runs is not None
+        self.written.append(self._runs.write_parts(parts))
 
 
 class PieceCounter(Counter):
     """Counts words by pieces, for a pattern with certain boundaries; its automata or `regex` split these."""
 
-    def __init__(self, rules: WordRules) -> None:
-        super().__init__(rules)
+    def __init__(self, rules: WordRules, runs: RunFolder | None = None, most_bytes: int = 0) -> None:
+        super().__init__(rules, runs, most_bytes)
         self._words = WordTable()
         self._classes = new_classes()
         self._batch = new_batch()
@@ -120,37 +142,37 @@ class PieceCounter(Counter):
     def _make_room(self, longest_piece: int) -> None:
         words = self._words
         # A table that grows has twice its size at least.
-        if self._most_bytes is not None and 2 * words.n_bytes() > self._most_bytes and not words.is_empty():
+        if self._runs is not None and 2 * words.n_bytes() > self._most_bytes and not words.is_empty():
             capacity = len(words.table.slots) // piece_table.SLOT_WORDS
             parts = words.take_split(self._rules.pattern, self._rules.by_regex)
             del words
             self._words = WordTable()  # so that the memory of the large one is free while words are sorted
-            self._spill(parts)
+            self._write(parts)
             self._words = WordTable(capacity)
         else:
             words.grow(longest_piece)
 
     def finish(self, n_threads: int = 1) -> WordCounts:
         self._words.split_pieces(self._rules.pattern, self._rules.by_regex, n_threads)
-        return self._words.take(n_threads)
+        words = self._words.take(n_threads)
+        del self._words  # so that the memory of the table is free while words are sorted
+        return words
 
-    def hand_over(self) -> Iterator[WordCounts]:
-        """See SharedJob. Pieces, not words: workers have most pieces in common, and so each is split only once, at the
-        end."""
+    def _parts(self) -> Iterator[WordCounts]:
+        """Pieces, not words: workers have most pieces in common, and so each is split only once, at the end."""
         return self._words.take_in_parts()
 
-    def take_over(self, gathered: WordCounts) -> None:
-        """See SharedJob."""
+    def _add_part(self, part: WordCounts) -> None:
         done = 0
-        while (done := self._words.add_some(gathered, done)) < len(gathered.counts):
-            self._make_room(int(gathered.starts[done + 1] - gathered.starts[done]))
+        while (done := self._words.add_some(part, done)) < len(part.counts):
+            self._make_room(int(part.starts[done + 1] - part.starts[done]))
 
 
 class RegexCounter(Counter):
     """Counts words by `regex` alone, document by document, for a pattern without certain boundaries."""
 
-    def __init__(self, rules: WordRules) -> None:
-        super().__init__(rules)
+    def __init__(self, rules: WordRules, runs: RunFolder | None = None, most_bytes: int = 0) -> None:
+        super().__init__(rules, runs, most_bytes)
         self._counts: collections.Counter[str] = collections.Counter()
         self._n_text = 0  # the memory of the words that were counted
 
@@ -166,11 +188,11 @@ class RegexCounter(Counter):
         counts = self._counts
         n = len(counts)
         counts.update(words)
-        if self._most_bytes is None:
+        if self._runs is None:
             return
         self._n_text += sum(map(sys.getsizeof, islice(reversed(counts), len(counts) - n)))  # the new ones are the last
         if len(counts) * _ENTRY_BYTES + self._n_text * _COPIES > self._most_bytes:
-            self._spill([self.finish()])
+            self._write([self.finish()])
 
     def finish(self, n_threads: int = 1) -> WordCounts:
         words = words_from_texts(self._counts)
@@ -178,17 +200,16 @@ class RegexCounter(Counter):
         self._n_text = 0
         return words
 
-    def hand_over(self) -> Iterator[dict[str, int]]:
-        """See SharedJob."""
+    def _parts(self) -> Iterator[dict[str, int]]:
         items = iter(self._counts.items())
         while part := dict(islice(items, _SENT_TEXTS)):
             yield part
 
-    def take_over(self, gathered: dict[str, int]) -> None:
-        """See SharedJob."""
-        self._add(gathered)
+    def _add_part(self, part: dict[str, int]) -> None:
+        self._add(part)
 
 
-def make_counter(rules: WordRules) -> Counter:
+def make_counter(rules: WordRules, runs: RunFolder | None = None, most_bytes: int = 0) -> Counter:
     """The counter for a pattern, which may be compiled or not."""
-    return RegexCounter(rules) if rules.pattern.tables is None else PieceCounter(rules)
+    kind = RegexCounter if rules.pattern.tables is None else PieceCounter
+    return kind(rules, runs, most_bytes)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..sources import Input, Part, Skipped
+from ..sources import Input, Skipped
 from ..system.excerpt import shown_count
 from ..system.scratch import scratch_folder, temporary_folder
 from .counters import Counter, WordRules, make_counter
@@ -56,6 +56,10 @@ class Limit(NamedTuple):
         assert self.n_bytes is not None
         return int(max(self.n_bytes // n_workers - _OWN_BYTES, _OWN_BYTES // 4) * _TABLE_SHARE)
 
+    def new_counter(self, rules: WordRules, n_workers: int) -> Counter:
+        """A counter for each of several processes, with its share of the memory."""
+        return make_counter(rules) if self.runs is None else make_counter(rules, self.runs, self.table_bytes(n_workers))
+
     def is_reached(self, n_bytes: int) -> bool:
         """Whether words of so many bytes must go to runs, as there would be no room to sort them."""
         return self.n_bytes is not None and self.runs is not None and n_bytes * _SORT_ROOM > self.n_bytes - _OWN_BYTES
@@ -80,53 +84,6 @@ def limited(n_bytes: int | None, is_asked_for: bool, most_text: int | None) -> I
             if is_asked_for:
                 raise
         yield Limit(n_bytes, runs)
-
-
-class BoundedCounter:
-    """A SharedJob that counts words, and writes what exceeds its part of the memory to runs."""
-
-    def __init__(self, rules: WordRules, runs: RunFolder, most_bytes: int) -> None:
-        self._counter = make_counter(rules)
-        self._counter.bound(most_bytes, self._spill)
-        self._runs = runs
-        self._written: list[Run] = []
-
-    def run(self, part: Part) -> Iterator[object]:
-        """See Job."""
-        return self._counter.run(part)
-
-    def finish(self, n_threads: int = 1) -> WordCounts | list[Run]:
-        """The words, or runs of them if they exceeded the memory; gathered by at most `n_threads` threads."""
-        words = self._counter.finish(n_threads)
-        del self._counter  # each of the two refers to the other: so the table's memory is free now, not at some later time
-        if not self._written:
-            return words
-        self._spill([words])
-        return self._written
-
-    def hand_over(self) -> Iterator[Any]:
-        """See SharedJob: pieces, or else the runs."""
-        if not self._written:
-            yield from self._counter.hand_over()
-        else:
-            yield self.finish()
-
-    def take_over(self, gathered: Any) -> None:
-        """See SharedJob. Pieces count towards the memory of this job."""
-        if isinstance(gathered, list):
-            self._written += gathered
-        else:
-            self._counter.take_over(gathered)
-
-    def _spill(self, parts: list[WordCounts]) -> None:
-        self._written.append(_run_of(parts, self._runs))
-
-
-def _run_of(parts: list[WordCounts], runs: RunFolder) -> Run:
-    """Write all words of parts as a run. The list is emptied, so that memory is free as soon as it can be."""
-    words = concatenate(parts)
-    parts.clear()
-    return runs.write([sorted_words(words)])
 
 
 class Gathered:
@@ -169,7 +126,7 @@ class Gathered:
         if self.words is not None and len(self.words.counts):
             assert self._limit.runs is not None
             parts, self.words = [self.words], None
-            self._runs.append(_run_of(parts, self._limit.runs))
+            self._runs.append(self._limit.runs.write_parts(parts))
 
     def is_empty(self) -> bool:
         """Whether nothing was counted."""
@@ -219,10 +176,11 @@ class Gathering:
         if self.limit.is_reached(self._n_bytes):
             self._spill()
 
-    def add_parts(self, parts: list[WordCounts]) -> None:
-        """Add words in parts that may have words in common. The list is emptied, so that their memory is free early."""
-        while parts:
-            self.add(parts.pop(), are_distinct=False)
+    def add_counted(self, counter: Counter, factor: int = 1, n_threads: int = 1) -> None:
+        """Add what a counter has counted, with counts multiplied by a factor; at most `n_threads` threads gather it."""
+        for run in counter.written:
+            self.add_run(run, factor)
+        self.add(counter.finish(n_threads), factor)
 
     def add_run(self, run: Run, factor: int) -> None:
         """Add the words of a run, with their counts multiplied by a factor."""
@@ -240,7 +198,7 @@ class Gathering:
 
     def _spill(self) -> None:
         assert self.limit.runs is not None
-        self._runs.append(_run_of(self._parts, self.limit.runs))
+        self._runs.append(self.limit.runs.write_parts(self._parts))
         self._n_bytes = 0
 
     def finish(self) -> Gathered:
@@ -284,16 +242,7 @@ def gather_inputs(
             of_parts[number] = part.skipped
         gathering.skipped += [of_parts[number] for number in sorted(of_parts)]
         return
-    limit = gathering.limit
-    make: Callable[[], Counter | BoundedCounter] = partial(make_counter, rules)
-    if limit.runs is not None:
-        most_bytes = limit.table_bytes(workers_that_pay(inputs, n_workers))
-        make = partial(BoundedCounter, rules, limit.runs, most_bytes)
+    make = partial(gathering.limit.new_counter, rules, workers_that_pay(inputs, n_workers))
     counter, skipped = run_counters(make, inputs, rules, n_workers, report)
     gathering.skipped += skipped
-    result = counter.finish(n_workers)
-    if isinstance(result, WordCounts):
-        gathering.add(result, factor)
-    else:
-        for run in result:
-            gathering.add_run(run, factor)
+    gathering.add_counted(counter, factor, n_workers)

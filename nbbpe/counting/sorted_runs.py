@@ -229,6 +229,13 @@ class RunFolder:
         self._n_written += 1
         return write_run(os.path.join(self.folder, f"{os.getpid()}-{self._n_written}-{id(self)}.run"), batches)
 
+    def write_parts(self, parts: list[WordCounts]) -> Run:
+        """Write all words of parts, which may have words in common, as a run. The list is emptied, so that memory is free
+        as soon as it can be."""
+        words = concatenate(parts)
+        parts.clear()
+        return self.write([sorted_words(words)])
+
     def merge(self, runs: Sequence[Run]) -> Iterator[WordCounts]:
         """The words of runs as one sorted stream; the runs are removed as they are merged."""
         runs = list(runs)

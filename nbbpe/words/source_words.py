@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..counting.counters import WordRules, make_counter
+from ..counting.counters import WordRules
 from ..counting.gathering import Gathering, gather_inputs
 from ..encoding.new_encoder import new_encoder
 from ..encoding.special_choice import pack_special_tokens
@@ -33,10 +33,7 @@ def gather_source(
         return
     specials = pack_special_tokens(model.choosable)
     encoder, sought = new_encoder(model, np.dtype(np.uint32), 0, specials).allowing(specials)
-    counter = make_counter(rules._replace(special_tokens=()))  # they are found before
-    limit = gathering.limit
-    if limit.runs is not None:
-        counter.bound(limit.table_bytes(n_workers=1), gathering.add_parts)
+    counter = gathering.limit.new_counter(rules._replace(special_tokens=()), n_workers=1)  # they are found before
     separators = [token.encode() for token in model.choosable]
     for each in inputs:
         for part in each.cut(each.n_text() + 1, CutRules(model.pattern, separators)):
@@ -49,4 +46,4 @@ def gather_source(
                     report(tally.newly_read())
             report(tally.newly_read())
             gathering.skipped.append(tally.skipped())
-    gathering.add(counter.finish())
+    gathering.add_counted(counter)
