@@ -195,8 +195,7 @@ def test_parity_is_that_of_its_authors_trainer(shared, has_parallel, window):
     mixture = nbbpe.Mixture({name: iter([text]) for name, text in trained.items()}, parity=parity)
     counting = check_counting_options(1, False, None, "raise", None, None, None, None)
     supply = find_supply(Corpus(mixture), counting, get_pattern("gpt2"), [])
-    words, _ = supply.count(256 + n_merges)
-    [stage] = supply.stages(words, 256 + n_merges)
+    [stage] = supply.stages(supply.count(256 + n_merges), 256 + n_merges)
     renumbered = stage.words._replace(text=rank[stage.words.text])
     tokens = [bytes([byte]) for byte in np.argsort(rank).tolist()]
     assert spelled(learn_merges(renumbered, 256 + n_merges, groups=stage.groups), tokens) == expected

@@ -75,15 +75,15 @@ def extend(
     seeded = with_seeds(model, learning.rules.seeds, size, learning.tie_break)  # raises before words are counted
     if are_seeds_all:
         return extend_by_words(model, words_from_dict({}), seeded.size, learning)
-    words, left_out = supply.count(size)
-    stage = supply.stages(words, size)[-1]  # those before it are of the first tokens, which are there
+    counted = supply.count(size)
+    stage = supply.stages(counted, size)[-1]  # those before it are of the first tokens, which are there
     with (
         Progress(counting.progress, "learn merges", size - model.size, "") as bar,
         stopping_on_signals(learning.keeps_on_interrupt) as stopping,
     ):
         learning = learning._replace(denominator=supply.denominator)
-        larger = extend_by_words(model, words, size, learning, bar.reach, stopping, stage)
-    return larger.with_training({**record_of(left_out), **supply.record(larger)})
+        larger = extend_by_words(model, counted.words, size, learning, bar.reach, stopping, stage)
+    return larger.with_training({**record_of(counted.left_out), **supply.record(counted, larger)})
 
 
 def cut_short(model: Model) -> dict[str, Any] | None:

@@ -19,12 +19,11 @@ from ..training.merges import compile_beside_counting, learn_merges
 from ..training.superwords import Superwords, check_superwords, phrases
 from ..words.counting_options import CountingOptions
 from ..words.supply import Supply
-from ..words.words_in_memory import LeftOut, record_of
+from ..words.words_in_memory import record_of
 from .extension import start_from, with_seeds
 
 if TYPE_CHECKING:
-    from ..counting.word_counts import WordCounts
-    from ..words.supply import Stage
+    from ..words.supply import Counted, Stage
 
 
 def train_from_bytes(
@@ -48,9 +47,9 @@ def train_from_bytes(
         with_seeds(learned.model(split), learning.rules.seeds, n_first, learning.tie_break)
     compile_beside_counting()
     print_outcome = supply.print_forecast(n_tokens, None if second is None else second.windows)
-    words, left_out = supply.count(n_tokens)
-    n_words = len(words.counts) if left_out is None else left_out.n_all_words
-    stages = supply.stages(words, n_first)
+    counted = supply.count(n_tokens)
+    n_words = len(counted.words.counts) if counted.left_out is None else counted.left_out.n_all_words
+    stages = supply.stages(counted, n_first)
     if second is not None:
         second.begin(n_tokens)
     learned.go_on(stages, n_first, split, learning)
@@ -58,17 +57,17 @@ def train_from_bytes(
         del stages
         split = second.joined
         windows = second.learn(learned, n_tokens, learning)
-        words = words if windows is None else windows
     print_outcome(n_words)
     has = f"{256 + len(learned.merges) + len(special_tokens):,} tokens"
     n_wanted = n_tokens - 256
     is_interrupted = learning.warn_if_fewer(learned.stopping, len(learned.merges), n_wanted, "merges", vocab_size, has)
-    training = learning.record(vocab_size, words, is_interrupted, counting.n_workers)
-    training |= record_of(left_out)
+    last = counted if second is None or windows is None else windows
+    training = learning.record(vocab_size, last.words, is_interrupted, counting.n_workers)
+    training |= record_of(counted.left_out)
     if second is not None:
         training["superwords"] = second.record()
     model = Model.trained(learned.merges, special_tokens, split, training)
-    return model.with_training(supply.record(model))
+    return model.with_training(supply.record(last, model))
 
 
 class _Learned:
@@ -137,7 +136,7 @@ class _SecondStage:
         self._superwords = superwords
         # Few windows occur often enough where a number says how often, so that there is room for them beside the words.
         self._counts_early = isinstance(counting.min_word_count, int)
-        self._counted: tuple[WordCounts, LeftOut | None] | None = None
+        self._counted: Counted | None = None
 
     def begin(self, n_tokens: int) -> None:
         """Before the first stage: an error where no window occurs often enough is raised now, not after that."""
@@ -145,7 +144,7 @@ class _SecondStage:
         if self._counts_early:
             self._counted = self._supply.count(n_tokens, self.windows)
 
-    def learn(self, learned: _Learned, n_tokens: int, learning: LearningOptions) -> WordCounts | None:
+    def learn(self, learned: _Learned, n_tokens: int, learning: LearningOptions) -> Counted | None:
         """Learn merges up to `n_tokens` tokens, unless a signal has stopped the first stage; returns the windows, or None
         where they were not counted."""
         is_stopped = learned.stopping()
@@ -153,14 +152,13 @@ class _SecondStage:
             self._counted = self._supply.count(n_tokens, self.windows)
         if self._counted is None:
             return None
-        words, _ = self._counted
-        stages = self._supply.stages(words, n_tokens)
         if not is_stopped:
+            stages = self._supply.stages(self._counted, n_tokens)
             most_words = min(self._superwords.max_words, learning.rules.max_words or self._superwords.max_words)
             rules = replace(learning.rules, max_words=most_words, seeds=())
             learned.go_on(stages, n_tokens, self.joined, learning._replace(rules=rules))
-        return words
+        return self._counted
 
     def record(self) -> dict[str, Any]:
         """What the provenance says of it."""
-        return {**asdict(self._superwords), **record_of(self._counted[1] if self._counted else None)}
+        return {**asdict(self._superwords), **record_of(self._counted.left_out if self._counted else None)}

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..counting.gathering import Gathered, Gathering, Limit
 from ..counting.sorted_runs import concatenate, n_text_of, words_between
@@ -19,11 +18,19 @@ from ..system.excerpt import first_few
 from ..system.progress import Progress
 from ..system.user_warnings import warn_user
 from .counting_options import CountingOptions
-from .mixture import CountedMixture, Mixture, count_mixture, denominator_of, find_mixture, is_sampled, max_bytes_of
+from .mixture import (
+    CountedMixture,
+    CountedSources,
+    Mixture,
+    count_mixture,
+    denominator_of,
+    find_mixture,
+    is_sampled,
+    max_bytes_of,
+)
 from .parity import Parity, with_groups
 from .source_words import gather_source
-from .supply import Stage, Supply
-from .words_in_memory import LeftOut
+from .supply import Counted, Stage, Supply
 
 
 class MixedText(Supply):
@@ -36,22 +43,23 @@ class MixedText(Supply):
         self._mixture = mixture
         self._found, self._found_parallel = find_mixture(mixture, options.field, options.on_error)
         self._model = model
-        self._held_out: dict[str, WordCounts] = {}
-        self._parallel: dict[str, WordCounts] = {}
-        self._records: dict[str, dict[str, Any]] = {}
-        self._skipped: list[Skipped] = []
+        self._sources: CountedSources  # that `_gathered` has counted last, for `count` to pass on
 
     def inputs(self) -> list[Input]:
         found = [*self._found.values(), *self._found_parallel.values()]
         return [each for inputs in found for each in inputs]
 
-    def record(self, model: Model) -> dict[str, Any]:
-        for name, words in self._held_out.items():
-            self._records[name]["held_out_bytes_per_token"] = _bytes_per_token(words, model)
+    def count(self, n_tokens: int, split: Pattern | None = None) -> Counted:
+        return super().count(n_tokens, split)._replace(sources=self._sources)
+
+    def record(self, counted: Counted, model: Model) -> dict[str, Any]:
+        records = {name: dict(record) for name, record in counted.sources.records.items()}
+        for name, words in counted.sources.held_out.items():
+            records[name]["held_out_bytes_per_token"] = _bytes_per_token(words, model)
         mixture = self._mixture
         limits = {name: limit for name in mixture.sources if (limit := max_bytes_of(mixture, name)) is not None}
         told = {"held_out": mixture.held_out, **({"max_bytes": limits} if limits else {}), "seed": mixture.seed}
-        return {"mixture": {**told, "sources": self._records}}
+        return {"mixture": {**told, "sources": records}}
 
     def _says_empty(self) -> str:
         said = self._limits()
@@ -87,15 +95,15 @@ class MixedText(Supply):
         _warn_of_sampled(larger, f"max_bytes={mixture.max_bytes} leaves more than twice as much text of", after)
 
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
-        counted = self._count(split, limit)
+        counted, skipped = self._count(split, limit)
         gathering = Gathering(limit)
         for name, words in counted.trained.items():
             words.add_to(gathering, counted.multipliers[name])
-        gathering.skipped += self._skipped
+        gathering.skipped += skipped
         return gathering.finish()
 
-    def _count(self, split: Pattern, limit: Limit) -> CountedMixture:
-        """The words of each source."""
+    def _count(self, split: Pattern, limit: Limit) -> tuple[CountedMixture, list[Skipped]]:
+        """The words of each source, and the malformed records that were skipped."""
         options = self._options
         size = total_size([each for inputs in self._found.values() for each in inputs])
         if size is not None and self._mixture.held_out:
@@ -113,13 +121,12 @@ class MixedText(Supply):
                 return count(inputs, self.split).in_memory()
 
             counted = count_mixture(self._mixture, self._found, limit, count, measure)
-            self._held_out, self._records = counted.held_out, counted.records
             if not self._was_read:
                 self._warn_of_samples(counted)
-            parallel = {name: count(inputs, self.split) for name, inputs in self._found_parallel.items()}
-        self._parallel = {name: gathered.in_memory() for name, gathered in parallel.items()}
-        self._skipped = [each for gathered in (*counted.trained.values(), *parallel.values()) for each in gathered.skipped]
-        return counted
+            found = {name: count(inputs, self.split) for name, inputs in self._found_parallel.items()}
+        parallel = {name: gathered.in_memory() for name, gathered in found.items()}
+        self._sources = CountedSources(counted.held_out, parallel, counted.records)
+        return counted, [each for some in (*counted.trained.values(), *found.values()) for each in some.skipped]
 
 
 class ParityText(MixedText):
@@ -132,46 +139,43 @@ class ParityText(MixedText):
         assert isinstance(mixture.parity, Parity)
         self._parity = mixture.parity
         self._names = sorted(mixture.sources)
-        self._counts: list[NDArray[np.int64]] = []
-        self._n_words: list[int] = []
 
-    def count(self, n_tokens: int, split: Pattern | None = None) -> tuple[WordCounts, LeftOut | None]:
-        words, left_out = super().count(n_tokens, split)
-        least = 1 if left_out is None else left_out.min_word_count * self.denominator
-        self._n_words = [int((counts >= least).sum()) for counts in self._counts]
-        return words, left_out
-
-    def stages(self, words: WordCounts, n_tokens: int) -> list[Stage]:
-        self._words = words
-        measures = [self._parallel[name] for name in self._names] if self._parallel else []
-        together, groups = with_groups(words, self._n_words, measures, self._parity.window)
+    def stages(self, counted: Counted, n_tokens: int) -> list[Stage]:
+        words, parallel = counted.words, counted.sources.parallel
+        measures = [parallel[name] for name in self._names] if parallel else []
+        together, groups = with_groups(words, self._n_words(counted), measures, self._parity.window)
         first = [] if self._parity.after is None else [Stage(words, min(self._parity.after, n_tokens))]
         return [*first, Stage(together, n_tokens, groups)]
 
-    def record(self, model: Model) -> dict[str, Any]:
-        record = super().record(model)
-        parity = self._parity
+    def record(self, counted: Counted, model: Model) -> dict[str, Any]:
+        record = super().record(counted, model)
+        parity, parallel = self._parity, counted.sources.parallel
         end = 0
-        for name, n in zip(self._names, self._n_words, strict=True):
-            words = words_between(self._words, end, end + n)
+        for name, n in zip(self._names, self._n_words(counted), strict=True):
+            told = record["mixture"]["sources"][name]
+            told["bytes_per_token"] = _bytes_per_token(words_between(counted.words, end, end + n), model)
             end += n
-            self._records[name]["bytes_per_token"] = _bytes_per_token(words, model)
-            if self._parallel:
-                self._records[name]["parallel_tokens"] = _n_tokens(self._parallel[name], model)
+            if parallel:
+                told["parallel_tokens"] = _n_tokens(parallel[name], model)
         record["mixture"]["parity"] = {"after": parity.after, "window": parity.window}
         return record
 
+    def _n_words(self, counted: Counted) -> list[int]:
+        """How many of the words each source has."""
+        least = 1 if counted.left_out is None else counted.left_out.min_word_count * self.denominator
+        return [int((counts >= least).sum()) for counts in counted.sources.counts]
+
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
-        counted = self._count(split, limit)
+        counted, skipped = self._count(split, limit)
         parts = []
         for name in self._names:
             words = counted.trained[name].in_memory()
             parts.append(words._replace(counts=words.counts * counted.multipliers[name]))
-        self._counts = [part.counts for part in parts]
-        for name, words in self._parallel.items():
+        self._sources = self._sources._replace(counts=[part.counts for part in parts])
+        for name, words in self._sources.parallel.items():
             if not len(words.counts) and not counted.trained[name].is_empty():
                 raise ValueError(f"the parallel text of {name!r} is empty, so it cannot say how well that is compressed")
-        return Gathered(concatenate(parts), [], limit, self._skipped)
+        return Gathered(concatenate(parts), [], limit, skipped)
 
 
 def _warn_of_sampled(names: list[str], before: str, after: str) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
 from numbers import Rational
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..counting.gathering import Gathered, Limit
 from ..counting.word_counts import WordCounts
@@ -156,6 +159,21 @@ class CountedMixture(NamedTuple):
     multipliers: dict[str, int]
     held_out: dict[str, WordCounts]
     records: dict[str, dict[str, Any]]
+
+
+class CountedSources(NamedTuple):
+    """What else is known of the sources of a mixture once they are counted, by the source's name.
+
+    held_out : words that are held out
+    parallel : the words of the parallel texts, if there are any
+    records  : what the provenance says of the source, without what the trained model adds
+    counts   : for parity, the counts of all words of each source, in the order of their names
+    """
+
+    held_out: dict[str, WordCounts]
+    parallel: dict[str, WordCounts]
+    records: dict[str, dict[str, Any]]
+    counts: Sequence[NDArray[np.int64]] = ()
 
 
 def count_mixture(

@@ -14,11 +14,25 @@ from ..patterns.pattern import Pattern
 from ..sources import Input, warn_of_skipped
 from ..system.excerpt import first_few
 from .counting_options import CountingOptions
+from .mixture import CountedSources
 
 if TYPE_CHECKING:
     from ..model.model import Model
     from ..training.parity_queues import Groups
     from .words_in_memory import LeftOut
+
+
+class Counted(NamedTuple):
+    """Words that a supply has counted.
+
+    words    : those to train on
+    left_out : those that are too rare, None if there are none
+    sources  : what is known of the sources, if they are those of a mixture
+    """
+
+    words: WordCounts
+    left_out: LeftOut | None
+    sources: CountedSources = CountedSources({}, {}, {})
 
 
 class Stage(NamedTuple):
@@ -43,7 +57,7 @@ class Supply(ABC):
         self.special_tokens = special_tokens
         self.denominator = denominator
 
-    def count(self, n_tokens: int, split: Pattern | None = None) -> tuple[WordCounts, LeftOut | None]:
+    def count(self, n_tokens: int, split: Pattern | None = None) -> Counted:
         """The words, as far as they fit for training `n_tokens` tokens; with another pattern if one is given, but not of
         text that only measures.
 
@@ -53,15 +67,15 @@ class Supply(ABC):
 
         with self.limited() as limit:
             gathered = self.gathered(split or self.split, limit)
-            return words_that_fit(gathered, n_tokens, limit, self._options.min_word_count, self.denominator)
+            return Counted(*words_that_fit(gathered, n_tokens, limit, self._options.min_word_count, self.denominator))
 
     def limited(self) -> AbstractContextManager[Limit]:
         """The limit of memory in which words are gathered."""
         return limited(self._options.memory_limit, self._options.is_limit_given, self._most_text())
 
-    def stages(self, words: WordCounts, n_tokens: int) -> list[Stage]:
-        """How merges are learned from the words that `count` gave last, up to `n_tokens` tokens."""
-        return [Stage(words, n_tokens)]
+    def stages(self, counted: Counted, n_tokens: int) -> list[Stage]:
+        """How merges are learned from these words, up to `n_tokens` tokens."""
+        return [Stage(counted.words, n_tokens)]
 
     def print_forecast(self, n_tokens: int | None, then: Pattern | None = None) -> Callable[[int], None]:
         """Before a long run that shows its progress, print what to expect; returns what prints at its end how it went.
@@ -71,8 +85,8 @@ class Supply(ABC):
         """
         return print_no_outcome
 
-    def record(self, model: Model) -> dict[str, Any]:
-        """Entries for the provenance of the trained model about its sources."""
+    def record(self, counted: Counted, model: Model) -> dict[str, Any]:
+        """Entries for the provenance of the model that was trained on these words about its sources."""
         return {}
 
     def inputs(self) -> list[Input]:
