@@ -1,10 +1,10 @@
-"""A vocabulary learned from the bytes on, in one stage or, with superwords, in two. extension.py goes on from others."""
+"""A vocabulary learned from the bytes on, in one pass or, with superwords, in two. extension.py goes on from others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,43 +38,86 @@ def train_from_bytes(
 
     Invalid arguments are errors before any work.
     """
-    split, special_tokens = supply.split, supply.special_tokens
-    check_superwords(superwords, n_tokens, split)
-    second = None if superwords is None else _SecondStage(supply, counting, superwords)
-    n_first = n_tokens if superwords is None else superwords.after
+    check_superwords(superwords, n_tokens, supply.split)
+    passes = _passes(supply, counting, learning, superwords, n_tokens)
+    first, last = passes[0], passes[-1]
     learned = _Learned(counting)
     if learning.rules.seeds:
-        with_seeds(learned.model(split), learning.rules.seeds, n_first, learning.tie_break)
+        with_seeds(learned.model(first.split), learning.rules.seeds, first.n_tokens, learning.tie_break)
     compile_beside_counting()
-    print_outcome = supply.print_forecast(n_tokens, None if second is None else second.windows)
-    counted = supply.count(n_tokens)
-    n_words = len(counted.words.counts) if counted.left_out is None else counted.left_out.n_all_words
-    stages = supply.stages(counted, n_first)
-    if second is not None:
-        second.begin(n_tokens)
-    learned.go_on(stages, n_first, split, learning)
-    if second is not None:
-        del stages
-        split = second.joined
-        windows = second.learn(learned, n_tokens, learning)
-    print_outcome(n_words)
-    has = f"{256 + len(learned.merges) + len(special_tokens):,} tokens"
+    print_outcome = supply.print_forecast(n_tokens, None if superwords is None else last.windows)
+
+    def count(each: _Pass) -> Counted:
+        supply.split = each.split  # of texts that only measure
+        return supply.count(n_tokens, each.windows)
+
+    # Few windows occur often enough where a number says how often, so that there is room for them beside the words; and if
+    # there are none, that is an error now, and not after the first merges.
+    counted = [count(each) for each in (passes if isinstance(counting.min_word_count, int) else passes[:1])]
+    for number, each in enumerate(passes):
+        if learned.stopping():
+            break
+        if number == len(counted):
+            counted.append(count(each))
+        learned.go_on(supply.stages(counted[number], each.n_tokens), each)
+    words, left_out = counted[0].words, counted[0].left_out
+    print_outcome(len(words.counts) if left_out is None else left_out.n_all_words)
+    has = f"{256 + len(learned.merges) + len(supply.special_tokens):,} tokens"
     n_wanted = n_tokens - 256
     is_interrupted = learning.warn_if_fewer(learned.stopping, len(learned.merges), n_wanted, "merges", vocab_size, has)
-    last = counted if second is None or windows is None else windows
-    training = learning.record(vocab_size, last.words, is_interrupted, counting.n_workers)
-    training |= record_of(counted.left_out)
-    if second is not None:
-        training["superwords"] = second.record()
-    model = Model.trained(learned.merges, special_tokens, split, training)
-    return model.with_training(supply.record(last, model))
+    training = learning.record(vocab_size, counted[-1].words, is_interrupted, counting.n_workers)
+    training |= record_of(left_out)
+    if superwords is not None:
+        training["superwords"] = asdict(superwords) | record_of(counted[1].left_out if len(counted) > 1 else None)
+    model = Model.trained(learned.merges, supply.special_tokens, last.split, training)
+    return model.with_training(supply.record(counted[-1], model))
+
+
+class _Pass(NamedTuple):
+    """A pass over the text, in which words are counted, and merges are learned from them.
+
+    windows  : the pattern by which words are counted
+    split    : the pattern of the tokenizer
+    n_tokens : up to which merges are learned
+    learning : which pairs are merged
+    """
+
+    windows: Pattern
+    split: Pattern
+    n_tokens: int
+    learning: LearningOptions
+
+
+def _passes(
+    supply: Supply, counting: CountingOptions, learning: LearningOptions, superwords: Superwords | None, n_tokens: int
+) -> list[_Pass]:
+    """One pass, and a second one for superwords, if they are wanted, in which tokens may cross whitespace.
+
+    Raises TypeError or ValueError if superwords cannot be learned from this supply of words.
+    """
+    split = supply.split
+    if superwords is None:
+        return [_Pass(split, split, n_tokens, learning)]
+    if not supply.inputs():
+        raise WrongArgument("superwords are learned from text: counts do not record which words are neighbours")
+    if any(each.is_read_once() for each in supply.inputs()):
+        raise WrongArgument("superwords need a source that can be read twice: not an iterator, Arrow data or a pipe")
+    joined, windows = phrases(split, superwords), phrases(split, superwords, superwords.window)
+    for pattern in joined, windows:
+        splits_by_regex(pattern, counting.split_with)
+    most_words = min(superwords.max_words, learning.rules.max_words or superwords.max_words)
+    rules = replace(learning.rules, max_words=most_words, seeds=())
+    return [
+        _Pass(split, split, superwords.after, learning),
+        _Pass(windows, joined, n_tokens, learning._replace(rules=rules)),
+    ]
 
 
 class _Learned:
     """The merges that have been learned so far.
 
     merges   : int32[n, 2], ids of left and right
-    stopping : of the last stage: whether a signal stopped it
+    stopping : of the last pass: whether a signal stopped it
     """
 
     def __init__(self, counting: CountingOptions) -> None:
@@ -86,17 +129,18 @@ class _Learned:
         """What they make, without special tokens."""
         return Model.trained(self.merges, [], split, {})
 
-    def go_on(self, stages: Iterable[Stage], n_tokens: int, split: Pattern, learning: LearningOptions) -> None:
-        """Learn more, up to `n_tokens` tokens, from one stage after another."""
+    def go_on(self, stages: Iterable[Stage], during: _Pass) -> None:
+        """Learn more, from one stage of a pass after another."""
+        learning = during.learning
         seeds = learning.rules.seeds
         with (
-            Progress(self._counting.progress, "learn merges", n_tokens, "") as bar,
+            Progress(self._counting.progress, "learn merges", during.n_tokens, "") as bar,
             stopping_on_signals(learning.keeps_on_interrupt) as self.stopping,
         ):
             for stage in stages:
                 at = None
                 if len(self.merges) or seeds:
-                    model = with_seeds(self.model(split), seeds, n_tokens, learning.tie_break)
+                    model = with_seeds(self.model(during.split), seeds, during.n_tokens, learning.tie_break)
                     assert model.merge_ids is not None
                     self.merges, at = model.merge_ids[:, :2], start_from(model, stage.words).start
                 if self.stopping() or 256 + len(self.merges) >= stage.n_tokens:
@@ -112,53 +156,3 @@ class _Learned:
                     n_threads=self._counting.n_workers,
                 )
                 self.merges = np.concatenate([self.merges, more])
-
-
-class _SecondStage:
-    """The stage of training in which tokens may cross whitespace.
-
-    joined  : the pattern of the tokenizer, with phrases as pretokens
-    windows : the pattern by which words are counted
-
-    Raises TypeError or ValueError if superwords cannot be learned from this supply of words.
-    """
-
-    def __init__(self, supply: Supply, counting: CountingOptions, superwords: Superwords) -> None:
-        if not supply.inputs():
-            raise WrongArgument("superwords are learned from text: counts do not record which words are neighbours")
-        if any(each.is_read_once() for each in supply.inputs()):
-            raise WrongArgument("superwords need a source that can be read twice: not an iterator, Arrow data or a pipe")
-        self.joined = phrases(supply.split, superwords)
-        self.windows = phrases(supply.split, superwords, superwords.window)
-        for each in self.joined, self.windows:
-            splits_by_regex(each, counting.split_with)
-        self._supply = supply
-        self._superwords = superwords
-        # Few windows occur often enough where a number says how often, so that there is room for them beside the words.
-        self._counts_early = isinstance(counting.min_word_count, int)
-        self._counted: Counted | None = None
-
-    def begin(self, n_tokens: int) -> None:
-        """Before the first stage: an error where no window occurs often enough is raised now, not after that."""
-        self._supply.split = self.joined
-        if self._counts_early:
-            self._counted = self._supply.count(n_tokens, self.windows)
-
-    def learn(self, learned: _Learned, n_tokens: int, learning: LearningOptions) -> Counted | None:
-        """Learn merges up to `n_tokens` tokens, unless a signal has stopped the first stage; returns the windows, or None
-        where they were not counted."""
-        is_stopped = learned.stopping()
-        if self._counted is None and not is_stopped:
-            self._counted = self._supply.count(n_tokens, self.windows)
-        if self._counted is None:
-            return None
-        if not is_stopped:
-            stages = self._supply.stages(self._counted, n_tokens)
-            most_words = min(self._superwords.max_words, learning.rules.max_words or self._superwords.max_words)
-            rules = replace(learning.rules, max_words=most_words, seeds=())
-            learned.go_on(stages, n_tokens, self.joined, learning._replace(rules=rules))
-        return self._counted
-
-    def record(self) -> dict[str, Any]:
-        """What the provenance says of it."""
-        return {**asdict(self._superwords), **record_of(self._counted.left_out if self._counted else None)}
