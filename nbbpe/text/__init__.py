@@ -6,6 +6,7 @@ says what is accepted as many texts.
 
 For tokenizers that change or cut a text before a pattern splits it: normalization.py puts text into normal forms, of which
 normal_characters.py and normal_check.py know what they leave alone. normalizer.py and cutting.py have other steps
-(steps.py), preparation.py does all of it in order, and rewriting.py makes windows of the result.
+(steps.py), some of which pattern_cutter.py does by kernels; preparation.py does all of it in order, and rewriting.py makes
+windows of the result.
 unicode_sets.py, character_properties.py and scripts.py know characters.
 """
