@@ -44,6 +44,7 @@ INEXACT: dict[str, list[dict[str, Any]]] = {
     "whitespace that is kept": [keeping(r"[^ ]+")],
     "another behavior": [{**keeping(r"\s+"), "behavior": "Isolated"}],
     "what is between matches": [{**keeping(r"\s+"), "invert": False}],
+    "the ends of words alone": [WORD_END],
     "a string": [{**keeping(r"x"), "pattern": {"String": "x"}}],
     "another step": [{"type": "CharDelimiterSplit", "delimiter": " "}],
     "a later step that drops text": [{"type": "Whitespace"}, keeping(r"\p{L}+")],

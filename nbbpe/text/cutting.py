@@ -86,16 +86,16 @@ class Cutter(Steps):
     def regexes(self) -> tuple[str, ...]:
         """The regex whose matches the first step keeps, and those by which the others split all that they get; empty for
         steps of other kinds. (For the ends of words, see `suffix`.)"""
-        first, *others = self.steps[: len(self.kinds) - (self.kinds[-1] == WORD_END)]
+        steps = [step for step in self.steps if step["type"] != WORD_END]
         found: list[str | None] = []
-        if first["type"] in _DROPPING:
-            found.append(_matches_of(first["type"]))
-        else:
-            is_kept = first["type"] == "Split" and first["behavior"] == "Removed" and first.get("invert")
-            found.append(first["pattern"].get("Regex") if is_kept else None)
-        for each in others:
-            found.append(each["pattern"].get("Regex") if each.get("behavior") == "Isolated" else None)
-        return () if None in found else tuple(regex for regex in found if regex is not None)
+        for number, step in enumerate(steps):
+            if number == 0 and step["type"] in _DROPPING:
+                found.append(_matches_of(step["type"]))
+                continue
+            keeps = step.get("behavior") == "Removed" and step.get("invert")  # the matches, and nothing else
+            is_one = step["type"] == "Split" and (keeps if number == 0 else step["behavior"] == "Isolated")
+            found.append(step["pattern"].get("Regex") if is_one else None)
+        return () if None in found else tuple(each for each in found if each is not None)
 
     @lazy
     def can_be_cut(self) -> bool:

@@ -233,16 +233,16 @@ def lowered_in_place(text: bytes) -> bytes | None:
     if text.isascii():
         return text.lower()
     decoded = to_text(text)
-    if resized_by_lower_case().search(decoded):
+    if _resized_by_lower_case().search(decoded):
         return None
     return _lowered(decoded).encode(errors="surrogateescape")
 
 
 @functools.cache
-def resized_by_lower_case() -> re.Pattern[str]:
+def _resized_by_lower_case() -> re.Pattern[str]:
     """Finds a character that has another number of bytes in lower case."""
-    every = (chr(code) for code in range(0x80, sys.maxunicode + 1) if not 0xD800 <= code < 0xE000)
-    return re.compile("[" + "".join([each for each in every if len(each.lower().encode()) != len(each.encode())]) + "]")
+    lowered = [(each, each.lower()) for each in map(chr, range(sys.maxunicode + 1)) if each.lower() != each]
+    return re.compile("[" + "".join([each for each, low in lowered if len(low.encode()) != len(each.encode())]) + "]")
 
 
 def _stripped(left: bool, right: bool, text: str, first: bool) -> str:
