@@ -84,7 +84,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "decoded": [(decoder, "_FEW"), (decoder, "_MANY"), (decoder, "_VERY_MANY")],
     "dropped": [(text_splitter, "_AT_ONCE"), (dropout, "_FIRST_SCRATCH")],
     "ids_looked_at": [(token_file, "_IDS_AT_ONCE"), (token_file, "_DOCUMENTS_AT_ONCE")],
-    "least_cut": [(preparation, "_LEAST_CUT")],
+    "least_cut": [(preparation, "_LEAST_CUT"), (preparation, "_PAYS")],
     "tables": [(folder_tables, "LEAST")],
     "rank_lines": [(tiktoken, "_SMALL")],
     # In seconds:

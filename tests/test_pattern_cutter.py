@@ -11,7 +11,7 @@ import pytest
 
 import nbbpe
 from nbbpe.model.byte_alphabet import byte_characters
-from nbbpe.text import pattern_cutter
+from nbbpe.text import pattern_cutter, preparation
 from nbbpe.text.cutting import Cutter
 from nbbpe.text.normalizer import Chain, lowered_in_place
 from nbbpe.text.pattern_cutter import PatternCutter
@@ -156,3 +156,25 @@ def test_large_windows_are_encoded_as_small_ones(tmp_path, monkeypatch, sizes, k
         assert [each.tolist() for each in tokenizer.encode_batch_flat(samples)] == wanted
         changes_spaces = normalizer in ("CLIP", "spaces")
         assert bool(calls) == (not (changes_spaces and "a b" in tokens) and not (is_resized and normalizer == "CLIP"))
+
+
+def test_the_regex_is_compiled_once_that_pays(tmp_path, monkeypatch):
+    steps = [{"type": "Whitespace"}, {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}]
+    vocab = {each: byte for byte, each in byte_characters().items()}
+    document = {
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps},
+        "model": {"type": "BPE", "vocab": vocab, "merges": []},
+    }
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    tokenizer = nbbpe.load(tmp_path / "tokenizer.json")
+    cut = PatternCutter.cut
+    sizes: list[int] = []
+    monkeypatch.setattr(PatternCutter, "cut", lambda self, data, breaks: sizes.append(len(data)) or cut(self, data, breaks))
+    monkeypatch.setattr(preparation, "_PAYS", 30_000)
+    text = "the cat. " * 1000
+    wanted = tokenizer.encode("the cat.") * 1000
+    for n_cut in 0, 0, 0, 1, 2:
+        assert tokenizer.encode(text) == wanted
+        assert sizes == [len(text)] * n_cut
+    tokenizer.encode(text[:900])
+    assert len(sizes) == 2

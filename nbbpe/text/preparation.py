@@ -40,7 +40,8 @@ _ASCII_SPACE = b" \t\n\r\x0b\x0c"
 _SPACE = 0x20
 _NEAR = 1 << 12
 _AT_ONCE = {*FORMS, "Lowercase"}  # steps of a normalizer for which a window need not be divided into stretches
-_LEAST_CUT = 1 << 14  # bytes of a window that pay for an automaton of what cuts it
+_LEAST_CUT = 1 << 12  # bytes of a window that kernels cut in less time than Python
+_PAYS = 1 << 19  # bytes of text that Python cuts in as much time as the automaton takes to compile
 
 
 @dataclass
@@ -134,7 +135,8 @@ class Preparation:
         """As `prepared`, if all stretches can be prepared at once; None for other parts, and for one with an error."""
         kinds, cutter = self.chain.kinds, None
         if self.forms is None:
-            cutter = self._pattern_cutter if len(text) >= _LEAST_CUT else None
+            self._seen[0] += len(text)
+            cutter = self._pattern_cutter if len(text) >= _LEAST_CUT and self._seen[0] >= _PAYS else None
             if not (later.longest and self.seeks_spaces):  # else spaces matter before they are dropped
                 kinds = self.chain.kinds_that_matter
             if cutter is None or not _AT_ONCE.issuperset(kinds):
@@ -168,6 +170,11 @@ class Preparation:
         borders = rows[is_separator | (rows[:, 2] < 0)]
         state.n_bytes = len(text) - int(borders[-1, 1]) if len(borders) else state.n_bytes + len(text)
         return _with_spaces(data, breaks, state) if self.prefix_space else (data, breaks)
+
+    @lazy
+    def _seen(self) -> list[int]:
+        """The number of bytes that were prepared so far, about, as threads may add to it at once."""
+        return [0]
 
     @lazy
     def _pattern_cutter(self) -> PatternCutter | None:
