@@ -11,6 +11,7 @@ import re
 import tracemalloc
 import warnings
 from fractions import Fraction
+from itertools import pairwise
 
 import naive
 import numpy as np
@@ -171,6 +172,17 @@ def test_a_line_as_long_as_a_line_may_be_is_one_document(tmp_path, n_more):
     (tmp_path / "a.txt").write_bytes(line)
     wanted = [line] if n_more <= 0 else [line[:-1], b"x"]
     assert documents_of(tmp_path / "a.txt", Sample(0, 0.0, 1.0)) == wanted
+
+
+def test_of_samples_side_by_side_each_digest_is_in_one():
+    bounds, n = (0.0, 0.0, 1e-30, 2**-64, 0.1, 0.1, 0.7, 1.0), 0
+    for low, high in pairwise(bounds):
+        first, last = Sample(0, low, high).digests()
+        assert 0 <= last < 2**64
+        if first <= last:
+            assert first == n
+            n = last + 1
+    assert n == 2**64
 
 
 def test_a_sample_of_documents_and_records_is_what_the_digests_say(tmp_path):
