@@ -166,12 +166,39 @@ def test_a_sample_of_lines_is_what_the_digests_say(tmp_path):
     assert documents_of(tmp_path / "a.txt", Sample(8, 0.0, 0.3)) != documents_of(tmp_path / "a.txt", Sample(7, 0.0, 0.3))
 
 
+def test_a_file_of_lines_is_sampled_in_parts_of_whole_lines(tmp_path):
+    def spans(path, part_bytes):
+        (source,) = find_inputs(path, None, "raise")
+        parts = SampledInput(source, Sample(0, 0.0, 0.5)).cut(part_bytes, CutRules(get_pattern("gpt2"), []))
+        return [part.span() for part in parts]
+
+    text = letters(3, 20_000)
+    (tmp_path / "a.txt").write_text(text, newline="")
+    starts, ends = zip(*spans(tmp_path / "a.txt", 1000), strict=True)
+    assert (starts[0], starts[1:], ends[-1]) == (0, ends[:-1], 20_000)
+    assert all(text[end - 1] == "\n" for end in ends[:-1])
+    assert len(starts) == 20
+    assert max(end - start for start, end in zip(starts, ends, strict=True)) < 1500
+    assert len(spans(tmp_path / "a.txt", 13_000)) == 2
+    assert spans(tmp_path / "a.txt", 14_000) == [(0, None)]
+    (tmp_path / "b.txt").write_text(text.replace("\n", " "))
+    assert spans(tmp_path / "b.txt", 1000) == [(0, 20_000)]
+    fsspec = pytest.importorskip("fsspec")
+    fsspec.filesystem("memory").pipe("memory://lines.txt", text.encode())
+    assert spans("memory://lines.txt", 1000) == [(0, None)]  # read from its beginning to its end
+
+
 @pytest.mark.parametrize("n_more", [-1, 0, 1])
 def test_a_line_as_long_as_a_line_may_be_is_one_document(tmp_path, n_more):
     line = b"x" * (_LONGEST_LINE + n_more)
     (tmp_path / "a.txt").write_bytes(line)
     wanted = [line] if n_more <= 0 else [line[:-1], b"x"]
     assert documents_of(tmp_path / "a.txt", Sample(0, 0.0, 1.0)) == wanted
+
+
+def test_a_long_line_of_bytes_within_no_character_is_cut_three_bytes_earlier_at_most(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"\x80" * (_LONGEST_LINE + 1))
+    assert [len(each) for each in documents_of(tmp_path / "a.txt", Sample(0, 0.0, 1.0))] == [_LONGEST_LINE - 3, 4]
 
 
 def test_of_samples_side_by_side_each_digest_is_in_one():
@@ -282,6 +309,14 @@ def test_a_limit_takes_about_so_many_bytes_of_each_source(tmp_path):
     tok = nbbpe.train(nbbpe.Mixture({**sources, "empty": tmp_path / "empty.txt"}, max_bytes=50_000), 300)
     assert tok.provenance["training"]["mixture"]["sources"]["empty"]["bytes"] == 0
     assert "max_bytes" not in nbbpe.train(nbbpe.Mixture(sources), 300).provenance["training"]["mixture"]
+
+
+def test_a_source_below_its_limit_is_trained_on_as_it_is(tmp_path):
+    """A sample would have a document for each line, so that no newlines would merge."""
+    (tmp_path / "a.txt").write_text("the cat\n\n\nsat\n\n\n" * 9)
+    mixture = nbbpe.Mixture({"a": tmp_path / "a.txt"}, max_bytes=1000)
+    assert nbbpe.train(mixture, 260).merges == nbbpe.train(tmp_path / "a.txt", 260).merges
+    assert (b"\n", b"\n") in nbbpe.train(mixture, 260).merges
 
 
 def test_a_limit_needs_the_size_of_a_remote_file(tmp_path):
