@@ -183,6 +183,11 @@ def test_a_file_of_lines_is_sampled_in_parts_of_whole_lines(tmp_path):
     assert spans(tmp_path / "a.txt", 14_000) == [(0, None)]
     (tmp_path / "b.txt").write_text(text.replace("\n", " "))
     assert spans(tmp_path / "b.txt", 1000) == [(0, 20_000)]
+    with open(tmp_path / "c.txt.bz2", "wb") as file:
+        file.writelines(bz2.compress(text[start : start + 1000].encode()) for start in range(0, 20_000, 1000))
+    starts, ends = zip(*spans(tmp_path / "c.txt.bz2", 4000), strict=True)
+    assert (starts[0], starts[1:], ends[-1]) == (0, ends[:-1], None)
+    assert len(starts) > 5
     fsspec = pytest.importorskip("fsspec")
     fsspec.filesystem("memory").pipe("memory://lines.txt", text.encode())
     assert spans("memory://lines.txt", 1000) == [(0, None)]  # read from its beginning to its end
@@ -193,6 +198,10 @@ def test_a_line_as_long_as_a_line_may_be_is_one_document(tmp_path, n_more):
     line = b"x" * (_LONGEST_LINE + n_more)
     (tmp_path / "a.txt").write_bytes(line)
     wanted = [line] if n_more <= 0 else [line[:-1], b"x"]
+    assert documents_of(tmp_path / "a.txt", Sample(0, 0.0, 1.0)) == wanted
+    between = line[:-1] + b"\n"
+    (tmp_path / "a.txt").write_bytes(b"the\n" + between + b"cat\n")
+    wanted = [b"the\n", *([between] if n_more <= 0 else [between[:-1], b"\n"]), b"cat\n"]
     assert documents_of(tmp_path / "a.txt", Sample(0, 0.0, 1.0)) == wanted
 
 
