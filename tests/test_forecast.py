@@ -61,12 +61,12 @@ def test_the_figures_follow_from_an_eighth_of_the_text(
     letters = str.maketrans("0123456789", "abcdefghij")
     path.write_text("".join(f" {i % n_distinct:06}" for i in range(20_000)).translate(letters))
     for_counting, for_all = [], []
-    for n_tokens, found in (None, for_counting), (300, for_all):
+    for n_tokens, most_bytes, found in (None, None, for_counting), (300, 1 << 60, for_all):
         times = iter([5.0, 10.0, 14.0])
         monkeypatch.setattr(forecast.time, "process_time", lambda times=times: next(times))
         monkeypatch.setattr(forecast, "warm_up", lambda rules, times=times: next(times))  # before the clock is read
         rules = WordRules(NAMED["gpt2"])
-        found.append(forecast.forecast(find_inputs(path, None, "raise"), rules, most_workers, n_tokens, None))
+        found.append(forecast.forecast(find_inputs(path, None, "raise"), rules, most_workers, n_tokens, most_bytes))
     [counting], [both] = for_counting, for_all
     assert counting.n_words == both.n_words == pytest.approx(n_distinct, rel=0.01)
     assert counting.seconds == pytest.approx(4 * 8 / n_workers, rel=0.05)
