@@ -267,11 +267,10 @@ def _encode_parts(
 def _move_to_front(path: str, header: int, n_ids: int, n_bytes: int) -> None:
     """Move the last id, of `n_bytes`, to the front, where the file has room for it behind the header."""
     with open(path, "r+b") as file:
-        if n_ids:
-            file.seek(header + n_ids * n_bytes)
-            last = file.read(n_bytes)
-            file.seek(header)
-            file.write(last)
+        file.seek(header + n_ids * n_bytes)  # without ids, that is the room itself
+        last = file.read(n_bytes)
+        file.seek(header)
+        file.write(last)
         file.truncate(header + n_ids * n_bytes)
 
 
