@@ -1,7 +1,7 @@
 """A cutter whose first step keeps the matches of a regex and drops what is between them: by kernels, a window at once.
 
 The regex is compiled to an automaton, which finds matches and the text between them. Windows are cut so if it is certain
-that a newline is in no match, and changes none beside it: then a newline in the place of each token keeps documents apart.
+that whitespace is in no match, and changes none beside it: then a newline in the place of each token keeps documents apart.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class PatternCutter:
         if not self._regexes or not self._pattern.is_compiled:
             return False
         automaton, never = self._keeping, self._never_kept
-        newline, *whitespace = automaton.classes_of("\n" + WHITESPACE).tolist()
+        whitespace = automaton.classes_of(WHITESPACE)
         return bool(
             automaton.in_pieces is None
             and (never | ~can_be_left(automaton)).all()  # so that the first character tells a match from what is between
             and never[whitespace].all()
-            and (certain_pairs(automaton)[:, newline] | never).all()
+            and (certain_pairs(automaton)[:, whitespace].all(axis=1) | never).all()
         )
 
     def cut(self, data: bytes, breaks: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]] | None:
