@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from effort import mostly_slow
 
 import nbbpe
 from nbbpe.model.byte_alphabet import byte_characters
@@ -17,6 +20,7 @@ from nbbpe.text.normalizer import Chain, lowered_in_place
 from nbbpe.text.pattern_cutter import PatternCutter
 from nbbpe.text.windows import CUT
 
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False}
 WORD_END = {"type": "WordEnd", "suffix": "</w>"}
 DIGITS = {"type": "Split", "pattern": {"Regex": r"\p{N}"}, "behavior": "Isolated", "invert": False}
 CLIP = r"<\|end\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
@@ -126,25 +130,33 @@ NORMALIZERS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("normalizer", NORMALIZERS)
-@pytest.mark.parametrize("kind", EXACT)
-@pytest.mark.parametrize("tokens", [{}, {"<|end|>": False, "xY": True, "\u00e9?": True}, {"a b": True}])
-def test_large_windows_are_encoded_as_small_ones(tmp_path, monkeypatch, sizes, kind, normalizer, tokens):
-    """The tokens are looked for in normalized text, or are not."""
-    steps = [*(step for step in EXACT[kind] if step is not WORD_END), {"type": "ByteLevel", "add_prefix_space": False}]
+def loaded(folder: Path, steps: list[dict[str, Any]], normalizers: list[dict[str, Any]], tokens: dict[str, bool]) -> Any:
+    """A tokenizer of bytes alone; `tokens` says of each added token whether it is looked for in normalized text."""
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "special"), False)
-    added = [
-        {"id": 256 + i, "content": token, "normalized": is_normalized, **flags}
-        for i, (token, is_normalized) in enumerate(tokens.items())
-    ]
     document = {
-        "added_tokens": added,
-        "normalizer": {"type": "Sequence", "normalizers": NORMALIZERS[normalizer]} if NORMALIZERS[normalizer] else None,
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps},
+        "added_tokens": [
+            {"id": 256 + i, "content": token, "normalized": is_normalized, **flags}
+            for i, (token, is_normalized) in enumerate(tokens.items())
+        ],
+        "normalizer": {"type": "Sequence", "normalizers": normalizers} if normalizers else None,
+        "pre_tokenizer": {
+            "type": "Sequence",
+            "pretokenizers": [
+                *(step for step in steps if step is not WORD_END),
+                {"type": "ByteLevel", "add_prefix_space": False},
+            ],
+        },
         "model": {"type": "BPE", "vocab": {each: byte for byte, each in byte_characters().items()}, "merges": []},
     }
-    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
-    tokenizer = nbbpe.load(tmp_path / "tokenizer.json")
+    (folder / "tokenizer.json").write_text(json.dumps(document))
+    return nbbpe.load(folder / "tokenizer.json")
+
+
+@pytest.mark.parametrize("normalizer", NORMALIZERS)
+@pytest.mark.parametrize("kind", mostly_slow(EXACT, ["CLIP", "BertPreTokenizer"]))
+@pytest.mark.parametrize("tokens", [{}, {"<|end|>": False, "xY": True, "\u00e9?": True}, {"a b": True}])
+def test_large_windows_are_encoded_as_small_ones(tmp_path, monkeypatch, sizes, kind, normalizer, tokens):
+    tokenizer = loaded(tmp_path, EXACT[kind], NORMALIZERS[normalizer], tokens)
     cut = PatternCutter.cut
     for is_resized in False, True:  # whether a character has other bytes in lower case
         samples = texts(200, 5) if is_resized else [each.translate({0x130: None, 0x1E9E: None}) for each in texts(200, 5)]
@@ -159,15 +171,41 @@ def test_large_windows_are_encoded_as_small_ones(tmp_path, monkeypatch, sizes, k
         assert bool(calls) == (not (changes_spaces and "a b" in tokens) and not (is_resized and normalizer == "CLIP"))
 
 
+@pytest.mark.parametrize("normalizer", NORMALIZERS)
+@pytest.mark.parametrize("kind", mostly_slow(EXACT, ["CLIP", "BertPreTokenizer"]))
+@pytest.mark.parametrize("tokens", [{}, {"<|end|>": False, "xY": True, "\u00e9?": True}])
+def test_a_stream_is_cut_at_whitespace(tmp_path, sizes, kind, normalizer, tokens):
+    tokenizer = loaded(tmp_path, EXACT[kind], NORMALIZERS[normalizer], tokens)
+    text = "".join(texts(200, 6))
+    wanted = tokenizer.encode(text)
+    assert not tokenizer._encoder.at_once
+    for window, least_cut in (64, 0), (64, 1 << 30), (1000, 500):
+        sizes(window=window, least_cut=least_cut)
+        assert tokenizer.encode(io.BytesIO(text.encode())) == wanted
+
+
+@pytest.mark.parametrize("kind", ["a match with whitespace", "a match that depends on a space", "whitespace that is kept"])
+def test_a_stream_is_not_cut_where_whitespace_matters(tmp_path, sizes, kind):
+    tokenizer = loaded(tmp_path, INEXACT[kind], [], {})
+    text = "".join(texts(100, 7))
+    wanted = tokenizer.encode(text)
+    assert tokenizer._encoder.at_once
+    sizes(window=64, least_cut=0)
+    assert tokenizer.encode(io.BytesIO(text.encode())) == wanted
+
+
+def test_a_token_with_whitespace_is_found_in_a_stream(tmp_path, sizes):
+    tokenizer = loaded(tmp_path, EXACT["CLIP"], NORMALIZERS["CLIP"], {"a b": True})
+    text = "x a b  a  b A B " * 20
+    assert tokenizer._encoder.at_once
+    wanted = tokenizer.encode(text)
+    assert wanted.count(256) == 60
+    sizes(window=64, least_cut=0)
+    assert tokenizer.encode(io.BytesIO(text.encode())) == wanted
+
+
 def test_the_regex_is_compiled_once_that_pays(tmp_path, monkeypatch):
-    steps = [{"type": "Whitespace"}, {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}]
-    vocab = {each: byte for byte, each in byte_characters().items()}
-    document = {
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps},
-        "model": {"type": "BPE", "vocab": vocab, "merges": []},
-    }
-    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
-    tokenizer = nbbpe.load(tmp_path / "tokenizer.json")
+    tokenizer = loaded(tmp_path, EXACT["Whitespace"], [], {})
     cut = PatternCutter.cut
     sizes: list[int] = []
     monkeypatch.setattr(PatternCutter, "cut", lambda self, data, breaks: sizes.append(len(data)) or cut(self, data, breaks))

@@ -26,18 +26,21 @@ class Encoder(ABC):
     A subclass defines how one window is encoded, and how all windows of a reader are. The other methods use these two, and
     are overridden where there is a faster way.
 
-    at_once   : whether a text must be in one window, of any length, as some kinds of preparation need
     in_python : whether much of the work runs in Python, so that threads would wait for each other
     cut_by    : the tables of a pattern, at whose certain boundaries a text can be cut for several threads; None where one
         thread encodes all of it
     """
 
-    at_once: bool
     in_python: bool
     cut_by: PatternTables | None = None
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype
+
+    @property
+    @abstractmethod
+    def at_once(self) -> bool:
+        """Whether a text must be in one window, of any length, as some kinds of preparation need."""
 
     @abstractmethod
     def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
@@ -124,8 +127,12 @@ class RewritingEncoder(Encoder):
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__(encoder.dtype)
-        self.at_once = encoder.at_once
         self._encoder = encoder
+
+    @property
+    def at_once(self) -> bool:
+        """See Encoder."""
+        return self._encoder.at_once
 
     def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
         """See Encoder."""

@@ -68,7 +68,8 @@ class PreparedEncoder(RewritingEncoder):
         is_cut = can_be_cut(chain, self._later.values())
         if extras.cutter is not None:  # which must find the whitespace at a cut, to drop it
             is_cut = is_cut and extras.cutter.can_be_cut and chain.keeps_whitespace
-        self.at_once = encoder.at_once or alone or ruled or not is_cut
+        self._needs_all = encoder.at_once or alone or ruled
+        self._is_cut = is_cut
         # The tokens with a rule, as they are in normal text; with a space after each of them, all have one. Many would take
         # longer to look for than to prepare a text.
         with_rule = [self._later.get(token, token) for token in (model.special if extras.prefix_space else extras.ruled)]
@@ -81,6 +82,11 @@ class PreparedEncoder(RewritingEncoder):
         self._kept: dict[bytes, _Turns] = {}
         self._allowed = self._turns_of(None)
         self._latest: tuple[SpecialTokens | None, _Turns] = None, self._allowed
+
+    @property
+    def at_once(self) -> bool:
+        """See Encoder."""
+        return self._needs_all or not (self._is_cut or self._preparation.ignores_whitespace)
 
     def _turns(self, specials: SpecialTokens | None) -> _Turns:
         """What is looked for where `specials` are chosen."""

@@ -186,6 +186,12 @@ class Preparation:
         found = PatternCutter(self.cutter)
         return found if found.is_exact else None
 
+    @lazy
+    def ignores_whitespace(self) -> bool:
+        """Whether all whitespace is known to be dropped, whatever it is: then a text can be prepared in parts, cut before
+        whitespace that follows another character. Compiles the regex that cuts it."""
+        return not self.seeks_spaces and self._pattern_cutter is not None
+
     def _with_whitespace(self, text: bytes, rows: NDArray[np.int64], is_separator: NDArray[np.bool_]) -> NDArray[np.int64]:
         """As `_ruled`, where a kernel can do it."""
         from ..kernels.pieces.token_whitespace import with_whitespace
