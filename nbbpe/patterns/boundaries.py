@@ -82,7 +82,13 @@ def certain_triples(automaton: Automaton) -> Relation:
     return _for_all_states(states_after(automaton), holds) & ~(left[:, None] & left)[:, :, None]
 
 
+def always_left(automaton: Automaton) -> NDArray[np.bool_]:
+    """Whether no match has a character of a class, bool[n_classes]."""
+    found: NDArray[np.bool_] = (automaton.next_state == DEAD).all(axis=0)
+    return found
+
+
 def transparent_pairs(automaton: Automaton) -> Relation:
     """Whether two classes are always left between matches, so that cutting between them changes nothing at this level."""
-    never = (automaton.next_state == DEAD).all(axis=0)
+    never = always_left(automaton)
     return never[:, None] & never

@@ -6,20 +6,18 @@ that whitespace is in no match, and changes none beside it: then a newline in th
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ..patterns.automaton import DEAD, Automaton
-from ..patterns.boundaries import can_be_left, certain_pairs
+from ..patterns.automaton import Automaton
+from ..patterns.boundaries import always_left, can_be_left, certain_pairs
 from ..patterns.pattern import Pattern
 from ..system.lazy import lazy
 from ..system.stretches import gathered
 from .cutting import Cutter
 from .text_splitter import TextSplitter
 from .unicode_sets import WHITESPACE
-from .utf8 import padded
+from .utf8 import is_utf8, padded
 from .windows import CUT, SEPARATOR
 
 _NEWLINE, _SPACE = ord("\n"), ord(" ")
@@ -43,15 +41,9 @@ class PatternCutter:
         return self._pattern.automata[0]
 
     @lazy
-    def _never_kept(self) -> NDArray[np.bool_]:
-        """Which classes of characters no match has, bool[n_classes]."""
-        never: NDArray[np.bool_] = (self._keeping.next_state == DEAD).all(axis=0)
-        return never
-
-    @lazy
     def _is_between(self) -> NDArray[np.bool_]:
         """By code point, whether what begins with that character is between matches, bool[0x110000]."""
-        found: NDArray[np.bool_] = self._never_kept[self._keeping.classes()]
+        found: NDArray[np.bool_] = always_left(self._keeping)[self._keeping.classes()]
         return found
 
     @lazy
@@ -59,7 +51,7 @@ class PatternCutter:
         """Whether it cuts all windows of valid UTF-8 as the Cutter does. Compiles the regexes."""
         if not self._regexes or not self._pattern.is_compiled:
             return False
-        automaton, never = self._keeping, self._never_kept
+        automaton, never = self._keeping, always_left(self._keeping)
         whitespace = automaton.classes_of(WHITESPACE)
         return bool(
             automaton.in_pieces is None
@@ -79,7 +71,7 @@ class PatternCutter:
             return None
         before = np.cumsum(lengths) - lengths
         text[np.repeat(breaks[:, 0] - before, lengths) + np.arange(lengths.sum())] = _NEWLINE
-        if not _is_utf_8(text[: len(data)]):
+        if not is_utf8(text[: len(data)].tobytes()):
             return None
         out: list[bytes] = []
         rows: list[NDArray[np.int64]] = []
@@ -129,14 +121,6 @@ def _end_of_stretch(data: bytes, start: int, breaks: NDArray[np.int64]) -> int:
     if row >= 0 and space < breaks[row, 1]:
         return int(breaks[row, 0] if breaks[row, 0] > start else breaks[row, 1])
     return space
-
-
-def _is_utf_8(text: NDArray[Any]) -> bool:
-    try:
-        text.tobytes().decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _code_points(text: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.int64]:
