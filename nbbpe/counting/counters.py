@@ -180,14 +180,14 @@ class RegexCounter(Counter):
         window = window.of_whole_documents()
         for document, _ in window.texts():
             for words in self._rules.pattern.stream(document):
-                self._add(words)
+                self._add_part(words)
         return window.end
 
-    def _add(self, words: Iterable[str]) -> None:
+    def _add_part(self, part: Iterable[str] | dict[str, int]) -> None:
         """Count words, or add up their counts if they have some."""
         counts = self._counts
         n = len(counts)
-        counts.update(words)
+        counts.update(part)
         if self._runs is None:
             return
         self._n_text += sum(map(sys.getsizeof, islice(reversed(counts), len(counts) - n)))  # the new ones are the last
@@ -204,9 +204,6 @@ class RegexCounter(Counter):
         items = iter(self._counts.items())
         while part := dict(islice(items, _SENT_TEXTS)):
             yield part
-
-    def _add_part(self, part: dict[str, int]) -> None:
-        self._add(part)
 
 
 def make_counter(rules: WordRules, runs: RunFolder | None = None, most_bytes: int = 0) -> Counter:
