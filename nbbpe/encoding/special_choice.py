@@ -150,13 +150,14 @@ def reusable(allowed_special: Choice, disallowed_special: Choice) -> tuple[Choic
 def _reusable(name: str, choice: Choice) -> Choice:
     if choice is NONE or (isinstance(choice, str) and choice == ALL):
         return choice
-    problem = f'{name} must be "all" or a set of special tokens, not {shown(choice)}'
-    if not hasattr(choice, "__iter__") or isinstance(choice, (str, bytes)):
-        raise TypeError(problem)
-    try:
-        return frozenset(choice)
-    except TypeError as error:  # as for a list of lists
-        raise TypeError(f"{problem}: {error}") from error
+    reason: TypeError | None = None
+    if hasattr(choice, "__iter__") and not isinstance(choice, (str, bytes)):
+        try:
+            return frozenset(choice)
+        except TypeError as error:  # as for a list of lists
+            reason = error
+    why = f": {reason}" if reason else ""
+    raise TypeError(f'{name} must be "all" or a set of special tokens, not {shown(choice)}{why}') from reason
 
 
 def pack_special_tokens(tokens: Mapping[str, int]) -> PackedTokens:
