@@ -47,7 +47,11 @@ EXAMPLES = {
     r"a(?!b+c)|b(?!)|[bc]": (["aa", "ab", "abbc", "abb", "bb"], []),
     # Two look-aheads at one place, and one within another, which the next character decides or not.
     r"\w(?=\w+1)(?!\w*2)|\w(?=ab)|[\w ]": (["ab1", "ab12", "aab", "aab1 ab"], []),
-    r"\w(?=\w(?!b)c)|\w(?=\w(?=\w+1))| ": (["aac", "abc a"], ["aab1", "abcd"]),
+    r"\w(?=\w(?!b)c)|\w(?=\w(?=\w+1)a)| ": (["aac", "abc a", "aab1"], ["aba1", "aaab"]),
+    # A look-ahead at the end of another one is a part of it, and of several at one character the text may end, too.
+    r"\w(?=\w(?=\w+1))|\w(?!(?!(?:ab)+c))|[ \w]": (["aab1", "abcd", "aababc", "a aba"], []),
+    r"\d{1,3}(?=(?:\d{3})*(?:\D|$))|\D": (["1234", "12345 1", "12\n", "1234\n\n", "123a12"], []),
+    r"\d{1,3}(?=(?:\d{3})*(?:[a-z]|$))|\D|\d": (["123a", "12345bb", "1234"], ["12\n"]),
     # Where the text ends, nothing is asked.
     r"a(?:(?=c|(?>\d?)\Z)|!+x)|.|\n": (["a!x", "ac a!!x", "ab"], ["a", "ba", "a1"]),
     r"(?s:.(?=..)|.)": (["a", ""], ["abc"]),  # there is one class, and none for another answer
@@ -69,6 +73,18 @@ def test_what_is_decided(pattern):
     # All this needs an automaton of the usual kind for nothing.
     with pytest.raises(Unsupported):
         compile_automaton(parse(pattern))
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"\b", "(?=b)", r"(?<=\d)", r"(?<!\w)(?=[a-z])", r"(?=(\d{3})+(?!\d))", r"(?=ab)|(?!\w)|\Z", "(?!b)(?!1)"],
+)
+def test_a_regex_that_takes_no_character_cuts_where_it_matches(pattern):
+    automaton, splitter = compile_partly(parse(pattern)), RegexSplitter(pattern)
+    rng = random.Random(1)
+    for _ in range(200):
+        text = "".join(rng.choices("ab1 1\n", k=rng.randrange(1, 12)))
+        assert split_if_decided(automaton, text) == splitter.split(text)
 
 
 @pytest.mark.exhaustive

@@ -8,7 +8,7 @@ from all of them (see regex_boundaries.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -116,6 +116,20 @@ def sets_of(node: Node) -> Iterator[Edges]:
             yield from sets_of(part)
 
 
+def _is_look(node: Node) -> bool:
+    """Whether a node only looks around, somewhere, and takes no character."""
+    if isinstance(node, Concatenation | Choice):
+        parts = node.parts if isinstance(node, Concatenation) else node.options
+        return parts != () and all(map(_is_look, parts))
+    return not isinstance(node, Characters | Repeat)
+
+
+def _between(look: Node) -> Node:
+    """A character and those after it at which a look does not succeed."""
+    anything = Characters(EVERYTHING)
+    return Concatenation((anything, Repeat(Concatenation((_unless(_looked_for(look)), anything)), 0, NO_LIMIT, "greedy")))
+
+
 @dataclass(frozen=True)
 class _Flags:
     """How what follows is read: case ignored, a dot for newlines too, ^ and $ at each line, sets with operations (regex's
@@ -128,7 +142,8 @@ class _Flags:
 
 
 def parse(pattern: str) -> Node:
-    """The tree of a regex.
+    """The tree of a regex that matches what the regex does; of one all of whose matches are empty, and cut a text, what is
+    between two.
 
     Raises Unsupported for syntax that the tree cannot express, regex.error for syntax that is invalid in `regex`, too.
     """
@@ -137,7 +152,7 @@ def parse(pattern: str) -> Node:
     tree = parser.choice(parser.leading_flags())
     if parser.rest:
         raise Unsupported(f"an unexpected {parser.rest[0]!r}")
-    return tree
+    return _between(tree) if _is_look(tree) else tree
 
 
 class _Parser:
@@ -253,12 +268,10 @@ class _Parser:
         return inner
 
     def _look_ahead(self, flags: _Flags, negative: bool) -> Node:
-        inner = self._closed(self.choice(flags))
-        seen = _one_character(inner)
-        if seen is None:
-            return LongLookAhead(inner, negative)
-        members, end = seen
-        return LookAhead(complement(members), not end) if negative else LookAhead(members, end)
+        part = _looked_for(self._closed(self.choice(flags)))
+        if negative:
+            return _unless(part)
+        return part if isinstance(part, LookAhead | LongLookAhead) else LongLookAhead(part, negative=False)
 
     def _look_behind(self, flags: _Flags, sign: str) -> Node:
         syntax = f"a look-behind ((?{sign}{self.rest[:4]}...)"
@@ -366,16 +379,48 @@ def _word_edge(syntax: str) -> Node:
     return Choice(tuple(map(Concatenation, pairs)))
 
 
-def _one_character(node: Node) -> tuple[Edges, bool] | None:
-    """The characters, and whether the end, that a look-ahead sees; None if it looks further."""
+def _looked_for(node: Node) -> Node:
+    """What a look-ahead looks for, with a look at its last character in place of taking it.
+
+    A look at one character can be the end of the text, too, and all of them in a choice are one.
+    """
     if isinstance(node, Characters):
-        return node.members, False
+        return LookAhead(node.members, or_end=False)
     if isinstance(node, End) and not node.or_newline:
-        return (), True
+        return LookAhead((), or_end=True)
+    if isinstance(node, LongLookAhead) and not node.negative:
+        return node.part
+    if isinstance(node, Repeat) and node.least == 1 and isinstance(node.part, Characters):
+        return _looked_for(node.part)  # it does not matter whether more follow
+    if isinstance(node, Concatenation) and node.parts:
+        last = _looked_for(node.parts[-1])
+        return Concatenation((*node.parts[:-1], last)) if len(node.parts) > 1 else last
     if isinstance(node, Choice):
-        seen = [_one_character(option) for option in node.options]
-        if None not in seen:
-            return union(each[0] for each in seen if each), any(each[1] for each in seen if each)
-    if isinstance(node, Repeat) and node.least == 1:  # it does not matter whether more follow
-        return _one_character(node.part) if isinstance(node.part, Characters) else None
-    return None
+        return _any_of(node.options)
+    return node
+
+
+def _unless(part: Node) -> Node:
+    """A look-ahead that succeeds where a part does not match."""
+    if isinstance(part, LookAhead):
+        return LookAhead(complement(part.members), not part.or_end)
+    if isinstance(part, LongLookAhead):
+        return LongLookAhead(part.part, not part.negative)
+    return LongLookAhead(part, negative=True)
+
+
+def _any_of(options: Iterable[Node]) -> Node:
+    """What a look-ahead looks for if it looks for any of some options, which may be in any order."""
+    options = [_looked_for(option) for option in options]
+    while nested := next((option for option in options if isinstance(option, Choice)), None):
+        options.remove(nested)
+        options += nested.options
+    looks = [option for option in options if isinstance(option, LookAhead)]
+    members = union(look.members for look in looks)
+    or_end = any(look.or_end for look in looks)
+    others = [option for option in options if not isinstance(option, LookAhead)]
+    if union([members, _NEWLINE]) == members:  # so that $ adds the end alone
+        or_end |= any(isinstance(option, End) for option in others)
+        others = [option for option in others if not isinstance(option, End)]
+    either = (*others, LookAhead(members, or_end)) if looks else tuple(others)
+    return either[0] if len(either) == 1 else Choice(either)
