@@ -21,7 +21,9 @@ from nbbpe.formats.dialects import translated
 from nbbpe.formats.fancy_regex import of_fancy_regex
 from nbbpe.formats.tiktoken import split_regex
 from nbbpe.patterns.pattern import NAMED, get_pattern
+from nbbpe.text.cutting import Cutter
 
+BEHAVIORS = {"isolated": "Isolated", "merged_with_next": "MergedWithNext", "removed": "Removed"}
 CHARACTERS = "".join(texts.REPRESENTATIVES.values()).replace("\udc80", "").replace("\u0378", "")
 PATTERNS = [
     r"\w+|\W+",
@@ -52,6 +54,46 @@ def test_oniguruma_matches_the_same(pattern):
     for seed in range(40):
         text = text_of(seed)
         assert [piece for piece, _ in theirs.pre_tokenize_str(text)] == pieces(pattern, text)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\b\w+\b|\B[^\w]|x",
+        r"\A\d{1,2}(?=\d{3}+\z)|\G'|a",
+        r"^\s*.|\n^[a-c]|x(?=^)",
+        r"([ab.'])\1*|((x)y?)\3",
+        r"(a|b|)c?]|}x]",
+        # Which take no character: the text is cut where they match.
+        r"(?=(\d{3})+(?!\d))",
+        r"\b",
+        r"(?<=[.'])|(?<!\w)(?=[A-Z])",
+    ],
+)
+@pytest.mark.parametrize("behavior", ["isolated", "merged_with_next", "removed"])
+def test_oniguruma_s_places_and_references_are_read_as_it_reads_them(pattern, behavior):
+    tokenizers = pytest.importorskip("tokenizers")
+    theirs = tokenizers.pre_tokenizers.Split(tokenizers.Regex(pattern), behavior)
+    ours = translated(pattern, "Oniguruma", "regex", may_be_empty=True)
+    back = translated(ours, "regex", "Oniguruma", may_be_empty=True)
+    again = tokenizers.pre_tokenizers.Split(tokenizers.Regex(back), behavior)
+    step = {"type": "Split", "pattern": {"Regex": ours}, "behavior": BEHAVIORS[behavior], "invert": False}
+    rng = random.Random(1)
+    for _ in range(100):
+        text = "".join(rng.choices("aab1234.'x]y \nÉ", k=rng.randrange(1, 12)))
+        found = [piece for piece, _ in theirs.pre_tokenize_str(text)]
+        assert [piece for piece, _ in again.pre_tokenize_str(text)] == found
+        assert Cutter.of([step]).parts(text) == found
+        if behavior == "isolated":
+            assert pieces(ours, text) == found
+
+
+def test_empty_matches_are_cuts_only_where_nothing_else_is_matched():
+    for pattern in r"(?=b)|c*", r"\G(?=b)", r"(?:(?=b)|\d*)":
+        with pytest.raises(ValueError, match="can match without taking a character"):
+            translated(pattern, "Oniguruma", "regex", may_be_empty=True)
+    with pytest.raises(ValueError, match="can match without taking a character"):
+        translated(r"(?=b)", "Oniguruma", "regex")
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -138,13 +180,14 @@ def test_a_possessive_count_is_spelled_as_each_engine_takes_it():
     [
         (r"a$", r"'\$' \(character 1"),
         (r"\\s++$", r"'\$'"),
-        (r"^a", r"'\^a' \(character 0"),
-        (r"a\b", r"\\b"),
-        (r"\Aa", r"\\A"),
+        (r"(?i:a\b)", r"\\b"),
         (r"a\z", r"\\z"),
         (r"\X", r"\\X"),
         (r"\h", r"\\h"),
-        (r"(a)\1", r"\\1"),
+        (r"(a)\2(b)", r"\\2"),
+        (r"(a)\11", r"\\11"),
+        (r"(?P<n>a)(b)\1", r"\\1"),
+        (r"(a)(?i:\1)", r"\\1"),
         (r"(?P<n>a)(?P=n)", r"\(\?P=n\)"),
         (r"(?m:.)", r"\(\?m:"),
         (r"(?i)a", r"\(\?i\)"),
@@ -182,7 +225,7 @@ def test_a_possessive_count_is_spelled_as_each_engine_takes_it():
 )
 @pytest.mark.parametrize("target", ["Oniguruma", "fancy-regex"])
 def test_what_could_mean_something_else_is_an_error_that_shows_it(pattern, part, target):
-    if target == "fancy-regex" and pattern == r"a\b":
+    if target == "fancy-regex" and pattern == r"(?i:a\b)":
         assert translated(pattern, "regex", target) == pattern
         return
     with pytest.raises(ValueError, match=part):
@@ -220,7 +263,7 @@ def test_a_word_character_of_oniguruma_is_spelled_out(pattern):
 
 PARTS = [*"abs 1\n'.|()()", r"\s", r"\S", r"\d", r"\w", r"\W", r"\p{L}", r"\P{Lu}", "[ab]", r"[^a\s]", "[a-f1]", r"[\w-]"]
 PARTS += ["(?:", "(?i:", "(?=", "(?!", "(?<=a)", "(?<!b)", "(?>", "+", "*", "?", "+?", "++", "?+", "{2}", "{1,2}", "{2}+"]
-PARTS += ["{1,2}+", "{,2}", r"\s++$", "$", "^", r"\b", r"\1", "-", "]"]
+PARTS += ["{1,2}+", "{,2}", r"\s++$", "$", "^", r"\b", r"\B", r"\A", r"\G", r"\Z", "(", r"\1", r"\2", "-", "]", "}"]
 
 
 @settings(max_examples=examples(100, 600))
@@ -248,7 +291,6 @@ def test_any_pattern_that_is_translated_matches_the_same(pattern):
     [
         (r"\d+$|\D", r"; \Z is the end of the text"),
         (r"\d+\z|\D", r"; \Z is the end of the text"),
-        (r"\w+\b|\W", r"; where a word ends, write (?!\w), and where one begins, (?<!\w)"),
         (r"\p{Script=Thai}+|\P{sc=Thai}", r"; write the value of a property alone, as in \p{Thai}"),
         (r"[[:alpha:]]+|[^a]", r"; write a property, as in \p{Alphabetic}"),
         (r"\p{Word}|x", ""),

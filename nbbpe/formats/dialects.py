@@ -27,6 +27,9 @@ _PIECE = regex.compile(
     r"""
     | (?P<word> \\[wW])
     | (?P<border> \\[bB])
+    | (?P<start> \\[AG])
+    | (?P<line> \^ )
+    | (?P<again> \\[1-9](?!\d) )
     | (?P<escape> \\(?: [sSdDtnrfv] | x[0-7][0-9A-Fa-f] | u[0-9A-Fa-f]{4} | [!-/:-@\[-`{-~\ ] ))
     | (?P<named> \(\? P? < [A-Za-z_]\w* > )
     | (?P<open> \( (?: \? (?: [:=!>] | <[=!] | i: ) | (?!\?) ) )
@@ -37,6 +40,7 @@ _PIECE = regex.compile(
     | (?P<dot> \. )
     | (?P<end> \$ )
     | (?P<last> \\[zZ] )
+    | (?P<bracket> [\]}] )
     | (?P<literal> [^\\()\[\]{}*+?|.^$] )""",
     regex.VERBOSE | regex.DOTALL,
 )
@@ -54,12 +58,12 @@ _NUMBER = {
 # What to write in a pattern instead of what is refused where it is saved.
 _INSTEAD = (
     (r"\$|\\z", r"; \Z is the end of the text"),
-    (r"\\b", r"; where a word ends, write (?!\w), and where one begins, (?<!\w)"),
     (r"\\[pP]\{\^?\w+[=:]", r"; write the value of a property alone, as in \p{Thai}"),
     (r"\[:", r"; write a property, as in \p{Alphabetic}"),
 )
 _LESS = regex.compile(r"\[(?P<members>(?:[^\\\[\]&^]|\\.|\\[pP]\{\w+\})+)&&\[\^(?P<without>\\p\{\w+\})\]\]")
 _NESTED = regex.compile(rf"(?!{POSIX_CLASS})\[(?P<members> {_ONE}+ )\]", regex.VERBOSE | regex.DOTALL)
+_NAMED = regex.compile(r"\(\?P?<[A-Za-z_]")
 # Where case is ignored, Oniguruma takes these for one character too (ß, ﬁ), and `regex` takes i for the Turkish letters.
 _LIGATURES = {"ss", "ff", "fi", "fl", "st"}
 
@@ -97,6 +101,8 @@ class _Translation:
         self.place = 0
         self.out: list[str] = []
         self.groups = [_Group(0, False)]
+        self.n_open = 0  # groups with numbers so far
+        self.takes = False  # whether there is something that takes characters
         self.atom: int | None = None  # where in `out` that starts which a quantifier would repeat
         self.atom_width = 0
         self.before = ""  # the literal before, for ligatures
@@ -109,8 +115,11 @@ class _Translation:
             f"{self.source} and {self.target}{way_out}"
         )
 
-    def translate(self) -> str:
-        """The regex in the target's dialect. Raises ValueError where it is not certain that there is one."""
+    def translate(self, may_be_empty: bool = False) -> str:
+        """The regex in the target's dialect. Raises ValueError where it is not certain that there is one.
+
+        may_be_empty : whether it may be one all of whose matches are empty
+        """
         while self.place < len(self.pattern):
             match = _PIECE.match(self.pattern, self.place)
             if match is None:
@@ -119,8 +128,8 @@ class _Translation:
             self.place = max(self.place, match.end())
         if len(self.groups) > 1:
             raise ValueError(f"the split pattern {shown(self.pattern)} has a group that is not closed")
-        if self.groups[0].least() == 0:
-            # After an empty match, engines continue in different ways.
+        if self.groups[0].least() == 0 and (self.takes or not may_be_empty):
+            # After an empty match, engines look for one that is not empty in different ways.
             raise ValueError(f"the split pattern {shown(self.pattern)} can match without taking a character")
         return "".join(self.out)
 
@@ -140,14 +149,15 @@ class _Translation:
             self.out.append(text)
             self.atom = None
             return
-        if kind == "last":
-            if text != _last(self.source):
-                raise self.refuse(text, "has different meanings")
-            text = _last(self.target)
+        if kind in ("border", "start", "line", "last"):
+            self.out.append(self.place_only(kind, text))
+            self.atom = None
+            return
         start, width, looks = len(self.out), 1, False
         if kind == "named":  # as nothing that refers to a group is translated
             kind, text = "open", "(?:"
         if kind == "open":
+            self.n_open += text == "("
             self.groups.append(_Group(start, caseless or "i" in text, text[-1] in "=!"))
         elif kind == "close":
             if len(self.groups) == 1:
@@ -158,12 +168,11 @@ class _Translation:
             text = self.character_class(text)
         elif kind == "word":
             text = self.word(text, in_class=False)
-        elif kind == "last":
-            width, looks = 0, True
-        elif kind == "border":
-            if "Oniguruma" in (self.source, self.target):
-                raise self.refuse(text, "has different meanings")
-            width, looks = 0, True
+        elif kind == "again":
+            self.check_reference(text)
+            width = 0
+        elif kind == "bracket":
+            text = f"\\{text}"
         elif kind == "bar":
             group = self.groups[-1]
             group.shortest = group.least()
@@ -181,6 +190,7 @@ class _Translation:
         if kind not in ("open", "bar"):
             self.atom_width = width
             self.groups[-1].width += width
+            self.takes |= kind != "close" and not any(group.looks for group in self.groups)
 
     def repeat(self, text: str) -> None:
         """Translate a quantifier."""
@@ -213,6 +223,30 @@ class _Translation:
                 raise self.refuse(text, "where case is ignored has different meanings")
             members = ONIGURUMA_WORD if in_class else ONIGURUMA_WORD + ONIGURUMA_NUMBERS
         return members if in_class else f"[{'^' if text[1] == 'W' else ''}{members}]"
+
+    def place_only(self, kind: str, text: str) -> str:
+        """Translate what matches at a place, and takes no character."""
+        if kind == "last":
+            if text != _last(self.source):
+                raise self.refuse(text, "has different meanings")
+            return _last(self.target)
+        if kind == "line":  # to Oniguruma the start of any line, if there is one
+            return r"(?:\A|(?<=\n)(?!\Z))" if self.source == "Oniguruma" != self.target else r"\A"
+        self.takes |= text == r"\G"  # alone, it can be behind an empty match, or one character after it
+        if kind == "start" or "Oniguruma" not in (self.source, self.target):
+            return text
+        if self.groups[-1].caseless:
+            raise self.refuse(text, "where case is ignored has different meanings")
+        word = self.word(r"\w", in_class=False)
+        one, other = (f"(?!{word})", f"(?={word})") if text == r"\b" else (f"(?={word})", f"(?!{word})")
+        return f"(?:(?<={word}){one}|(?<!{word}){other})"
+
+    def check_reference(self, text: str) -> None:
+        r"""Refuse a reference such as \1 unless it is to a group before it that has this number in all dialects."""
+        if int(text[1:]) > self.n_open or _NAMED.search(self.pattern):
+            raise self.refuse(text, "has different meanings")
+        if self.groups[-1].caseless:
+            raise self.refuse(text, "where case is ignored has different meanings")
 
     def check_caseless(self, text: str) -> None:
         if not text.isascii() or text in "iI" or text[:2] in (r"\u", r"\x"):
@@ -258,8 +292,10 @@ def _last(dialect: Dialect) -> str:
     return r"\Z" if dialect == "regex" else r"\z"
 
 
-def translated(pattern: str, source: Dialect, target: Dialect) -> str:
+def translated(pattern: str, source: Dialect, target: Dialect, may_be_empty: bool = False) -> str:
     """The regex that matches in one engine what `pattern` matches in another.
+
+    may_be_empty : whether it may be one all of whose matches are empty, as a text can be cut at each
 
     Raises ValueError that shows the first part of which that is not certain, or a lone surrogate, which other engines'
     regexes cannot hold.
@@ -268,7 +304,7 @@ def translated(pattern: str, source: Dialect, target: Dialect) -> str:
         raise ValueError(f"the regex {shown(pattern)} holds a lone surrogate, which has no UTF-8")
     if source in _NUMBER:
         pattern = with_characters(pattern, source)
-    return _Translation(pattern, source, target).translate()
+    return _Translation(pattern, source, target).translate(may_be_empty)
 
 
 def with_characters(pattern: str, source: Dialect) -> str:

@@ -182,14 +182,23 @@ def _after_bytes(step: dict[str, Any]) -> Pattern:
 def _regex_of(text: str) -> Pattern:
     """The pattern of a regex of Oniguruma's."""
     with _naming_regex():
-        return _named(text) or regex_pattern(translated(_with_escapes(text), "Oniguruma", "regex"))
+        return _named(text) or regex_pattern(_from_oniguruma(text))
 
 
 def _translated(text: str) -> str:
     """A regex of Oniguruma's as one of `regex`, that of a named pattern if it is one."""
     named = _named(text)
     with _naming_regex():
-        return translated(_with_escapes(text), "Oniguruma", "regex") if named is None else str(named.regex)
+        return _from_oniguruma(text) if named is None else str(named.regex)
+
+
+def _from_oniguruma(text: str) -> str:
+    """A regex of a Split, which cuts a text at empty matches, too, for `regex`."""
+    return translated(_with_escapes(text), "Oniguruma", "regex", may_be_empty=True)
+
+
+def _for_oniguruma(text: str) -> str:
+    return translated(text, "regex", "Oniguruma", may_be_empty=True)
 
 
 def _named(text: str) -> Pattern | None:
@@ -246,7 +255,7 @@ def _set_of(wanted: Any, pattern: Pattern) -> str | None:
 def _named_spellings() -> dict[str, Pattern]:
     """The named patterns of one regex, by that regex in Oniguruma's dialect, as `write` gives it."""
     named = {pattern.regexes[0]: pattern for pattern in NAMED.values() if not pattern.then}
-    return {translated(each, "regex", "Oniguruma"): pattern for each, pattern in named.items()}
+    return {_for_oniguruma(each): pattern for each, pattern in named.items()}
 
 
 def write(pattern: Pattern, prefix_space: bool = False, cutter: Cutter | None = None) -> dict[str, Any]:
@@ -263,7 +272,7 @@ def write(pattern: Pattern, prefix_space: bool = False, cutter: Cutter | None = 
         del cuts[len(cuts) - use_regex :]
     for step in cuts:
         if step["type"] == "Split" and "Regex" in step["pattern"]:
-            step["pattern"] = {"Regex": translated(step["pattern"]["Regex"], "regex", "Oniguruma")}
+            step["pattern"] = {"Regex": _for_oniguruma(step["pattern"]["Regex"])}
     splits: list[dict[str, Any]] = []
     if pattern.regex is not None and pattern.name != "gpt2":
         if prefix_space:
@@ -273,7 +282,7 @@ def write(pattern: Pattern, prefix_space: bool = False, cutter: Cutter | None = 
                 "this tokenizer puts a space in front of a text and splits it by a custom pattern, which tokenizer.json "
                 "cannot express together"
             )
-        regexes = [translated(each, "regex", "Oniguruma") for each in pattern.regexes]
+        regexes = [_for_oniguruma(each) for each in pattern.regexes]
         splits = [
             {"type": "Split", "pattern": {"Regex": each}, "behavior": "Isolated", "invert": False} for each in regexes
         ]
