@@ -29,6 +29,7 @@ from nbbpe.training import merges
 from nbbpe.training.learning_options import TIE_BREAKS, LearningOptions
 from nbbpe.training.merges import learn_merges
 from nbbpe.vocabulary import extension
+from nbbpe.words.supply import Stage
 
 NO_PATTERN = get_pattern(None)
 
@@ -41,7 +42,7 @@ def trained(words: dict[bytes, int], n_tokens: int, tie_break: str = "bytes", **
 
 
 def extended(model: Model, words: dict[bytes, int], vocab_size: int, *options, **named) -> Model:
-    return extension.extend_by_words(model, words_from_dict(words), vocab_size, LearningOptions(*options, **named))
+    return extension.extend_by_words(model, Stage(words_from_dict(words), vocab_size), LearningOptions(*options, **named))
 
 
 # Equal to training in one go, and to the textbook
@@ -137,7 +138,7 @@ def test_structures_are_true_to_each_other_after_every_merge(sizes, words, n_sta
     sizes(budget=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(merge_loop, "merge_batch", checking)
-        extension.extend_by_words(start, counted, 290, LearningOptions())
+        extension.extend_by_words(start, Stage(counted, 290), LearningOptions())
     assert calls
 
 

@@ -74,7 +74,7 @@ def extend(
     supply = find_supply(corpus, counting, model.pattern, list(model.special), model)
     seeded = with_seeds(model, learning.rules.seeds, size, learning.tie_break)  # raises before words are counted
     if are_seeds_all:
-        return extend_by_words(model, words_from_dict({}), seeded.size, learning)
+        return extend_by_words(model, Stage(words_from_dict({}), seeded.size), learning)
     counted = supply.count(size)
     stage = supply.stages(counted, size)[-1]  # those before it are of the first tokens, which are there
     with (
@@ -82,7 +82,7 @@ def extend(
         stopping_on_signals(learning.keeps_on_interrupt) as stopping,
     ):
         learning = learning._replace(denominator=supply.denominator)
-        larger = extend_by_words(model, counted.words, size, learning, bar.reach, stopping, stage)
+        larger = extend_by_words(model, stage, learning, bar.reach, stopping, counted.words)
     return larger.with_training({**record_of(counted.left_out), **supply.record(counted, larger)})
 
 
@@ -144,26 +144,25 @@ def with_special_tokens_last(model: Model) -> Model:
 
 def extend_by_words(
     model: Model,
-    words: WordCounts,
-    vocab_size: int,
+    stage: Stage,
     learning: LearningOptions,
     report: Callable[[int], None] | None = None,
     stopping: Stopping | None = None,
-    stage: Stage | None = None,
+    words: WordCounts | None = None,
 ) -> Model:
     """The model with more merges, learned from words with counts, as `extend` learns them from a source.
 
     report : called now and then with the number of tokens that were learned
-    stage  : how merges are learned from these words, if not in the usual way
+    words  : those that the provenance tells of, if the stage has more, which only measure
     """
+    stopping, vocab_size = stopping or Stopping(), stage.n_tokens
     seeded = with_seeds(model, learning.rules.seeds, vocab_size, learning.tie_break)
-    stage, stopping = stage or Stage(words, vocab_size), stopping or Stopping()
     started = start_from(seeded, stage.words)
     new, merges = _learned(seeded, started, stage, learning, report, stopping)
     has = f"{seeded.size + len(new):,} ids"
     n_wanted = vocab_size - seeded.size
     is_interrupted = learning.warn_if_fewer(stopping, len(new), n_wanted, "new tokens", vocab_size, has)
-    training = learning.record(vocab_size, words, is_interrupted)
+    training = learning.record(vocab_size, words or stage.words, is_interrupted)
     larger = _with_merges(seeded, new, merges, training, model)
     table = larger.merge_table()
     _warn_of_unreachable(table, new)

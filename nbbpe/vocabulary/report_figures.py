@@ -27,6 +27,7 @@ from ..text.scripts import WITHOUT_LETTERS, script_of
 from ..text.utf8 import is_utf8, to_text
 from ..training.learning_options import LearningOptions
 from ..words.source_words import gather_source
+from ..words.supply import Stage
 from .extension import extend_by_words
 from .frequencies import check_gaps, merge_counts, unreachable
 from .reduction import first_made, truncate
@@ -217,7 +218,8 @@ def _doubled(model: Model, columns: _Columns) -> tuple[int, list[int]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say of the new tokens is shown in the report, or is nothing to act on
         # A pair that occurs once saves a token in this text and nowhere else.
-        larger = extend_by_words(model, all_words.take(), model.size + len(model.vocab), LearningOptions(min_frequency=2))
+        stage = Stage(all_words.take(), model.size + len(model.vocab))
+        larger = extend_by_words(model, stage, LearningOptions(min_frequency=2))
     return len(larger.vocab), columns.n_tokens(larger)
 
 
