@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,23 +13,17 @@ from .encoding.batches import Ids, rows_of_batch
 from .encoding.decoder import check_in_order
 from .encoding.special_choice import ALL, NONE, Choice
 from .encoding.threads import check_threads
-from .model.model import Model
 from .system.excerpt import shown
 from .system.lazy import lazy
 from .text.utf8 import Text, to_bytes
+from .tokenizer_batches import TokenizerBatches
+from .tokenizer_decoding import TokenizerDecoding
 
 _END = "<|endoftext|>"
 
 
-class TiktokenNames:
+class TiktokenNames(TokenizerBatches, TokenizerDecoding):
     """Methods and properties of tiktoken's Encoding, for a Tokenizer. `num_threads` is the maximum number of threads."""
-
-    name = "nbbpe"
-    _model: Model
-    decode_bytes: Callable[[Iterable[int] | NDArray[Any]], bytes]
-    token_to_id: Callable[[str | bytes], int | None]
-    encode_array: Callable[..., NDArray[Any]]
-    encode_batch: Callable[..., list[list[int]]]
 
     @property
     def n_vocab(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, MappingView
+from collections.abc import Iterable, Iterator, MappingView
 from typing import Any
 
 import numpy as np
@@ -13,18 +13,15 @@ from .encoding.batches import Ids, rows_of_batch
 from .encoding.decoder import Decoder, as_array, check_errors
 from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import in_characters
-from .model.model import Model
 from .system.choices import check_bool
 from .system.excerpt import shown
 from .system.lazy import lazy
 from .text.item_checks import check_items
+from .tokenizer_data import TokenizerData
 
 
-class TokenizerDecoding:
+class TokenizerDecoding(TokenizerData):
     """Decodes ids to text or bytes: one text, a batch, an Arrow column, or ids as they arrive."""
-
-    _model: Model
-    id_to_token: Callable[[int], bytes | None]
 
     def decode_bytes(self, ids: Iterable[int] | NDArray[Any], *, skip_special_tokens: bool = False) -> bytes:
         """The bytes that ids stand for.

@@ -6,29 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from .formats import folder, gpt2
-from .model.model import WRITES_JSON, Model
+from .model.model import WRITES_JSON
 from .model.post_processor import read_templates
 from .patterns.pattern import PatternLike
 from .system.excerpt import first_few
 from .system.paths import Path
 from .system.user_warnings import warn_user
+from .tokenizer_data import TokenizerData
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class TokenizerFiles:
+class TokenizerFiles(TokenizerData):
     """Reads and writes tokenizers; each format is a module of `formats`."""
-
-    _model: Model
-    name: str
-
-    @classmethod
-    def _of(cls, model: Model) -> Self:
-        """A tokenizer from a checked model."""
-        self = cls.__new__(cls)
-        self._model = model
-        return self
 
     @classmethod
     def from_files(

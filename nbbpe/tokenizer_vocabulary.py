@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .encoding.special_choice import Choice
-from .model.model import Model
 from .system.choices import check_bool
+from .system.lazy import method_on_use
 from .system.paths import Path
 from .system.progress import ProgressOption
 from .text.utf8 import Text
+from .tokenizer_encoding import TokenizerEncoding
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -22,16 +22,20 @@ if TYPE_CHECKING:
     from .sources.arrow_data import ArrowData
     from .system.memory_limits import MemoryLimit
     from .training.token_rules import TokenRules
+    from .vocabulary.frequencies import frequencies
     from .vocabulary.report_data import ReportFigures
     from .words.counting_options import MinWordCount
     from .words.mixture import Mixture
 
 
-class TokenizerVocabulary:
+class TokenizerVocabulary(TokenizerEncoding):
     """Extends, reduces, counts and reports on the vocabulary of a Tokenizer."""
 
-    _model: Model
-    frequencies: Callable[..., NDArray[np.int64]]
+    # Its docstring is there; the first parameter is the tokenizer.
+    if TYPE_CHECKING:
+        frequencies = frequencies
+    else:
+        frequencies = method_on_use("nbbpe.vocabulary.frequencies", "frequencies")
 
     def with_special_tokens(self, special_tokens: Sequence[str] | Mapping[str, int]) -> Self:
         """A copy of this tokenizer with more special tokens; this one does not change.
@@ -218,12 +222,6 @@ class TokenizerVocabulary:
 
         model, old_to_new = drop(self._model, ids, renumber)
         return self._with_model(model), old_to_new
-
-    def _with_model(self, model: Model) -> Self:
-        """A copy with another model."""
-        other = copy.copy(self)
-        other._model = model
-        return other
 
     def unused(
         self,
