@@ -14,7 +14,6 @@ from .model.model import Model
 from .model.vocab_checks import Merge
 from .system.excerpt import shown
 from .system.lazy import lazy
-from .text.normalizer import Chain
 from .text.utf8 import to_bytes
 
 if TYPE_CHECKING:
@@ -82,8 +81,7 @@ class TokenizerData:
         A list if there are several steps, or other ones: names of normal forms, "Lowercase", "StripAccents", and objects
         as a tokenizer.json has them, such as {"type": "Prepend", "prepend": " "}.
         """
-        normalizer = self._model.normalizer
-        return normalizer.spelling if isinstance(normalizer, Chain) else normalizer
+        return self._model.normalizer.spelling
 
     @property
     def fingerprint(self) -> str:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe.text import cutting
 from nbbpe.text.cutting import Cutter
-from nbbpe.text.normalizer import Chain
+from nbbpe.text.normalizer import Normalizer
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
 pre, norm = tokenizers.pre_tokenizers, tokenizers.normalizers
@@ -90,7 +90,7 @@ NORMALIZERS = {
 @pytest.mark.parametrize("kind", mostly_slow(NORMALIZERS, ["Nmt", "BertNormalizer True True None True"]))
 def test_every_character_is_normalized_as_by_tokenizers(kind):
     step, theirs = NORMALIZERS[kind]
-    chain = Chain.of([step])
+    chain = Normalizer.of([step])
     for block in blocks():
         text = "".join(filter(is_known_to_both, block))
         assert len(block) - len(text) < 200
@@ -99,7 +99,7 @@ def test_every_character_is_normalized_as_by_tokenizers(kind):
 
 @pytest.mark.parametrize("kind", ["Nmt", "StripAccents", "BertNormalizer"])
 def test_a_long_text_is_normalized_as_its_parts(kind):
-    chain = Chain.of([NORMALIZERS[kind][0] if kind in NORMALIZERS else {"type": kind}])
+    chain = Normalizer.of([NORMALIZERS[kind][0] if kind in NORMALIZERS else {"type": kind}])
     part = "a\u0301\udcff\t\u200b \x07\U0010fffdb\u3000\r\n\u0e31c\ufffd"
     assert 2 < len(chain.apply(part, set())) < len(part)
     assert chain.apply(part * 100, set()) == chain.apply(part, set()) * 100

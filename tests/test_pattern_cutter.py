@@ -16,7 +16,7 @@ import nbbpe
 from nbbpe.model.byte_alphabet import byte_characters
 from nbbpe.text import pattern_cutter, preparation
 from nbbpe.text.cutting import Cutter
-from nbbpe.text.normalizer import Chain, lowered_in_place
+from nbbpe.text.normalizer import Normalizer, lowered_in_place
 from nbbpe.text.pattern_cutter import PatternCutter
 from nbbpe.text.windows import CUT
 
@@ -110,7 +110,7 @@ def test_invalid_utf_8_and_empty_breaks_are_left_to_the_cutter():
 
 
 def test_a_text_in_lower_case_has_its_bytes_in_their_places():
-    lowered = Chain.of(["Lowercase"])
+    lowered = Normalizer.of(["Lowercase"])
     for code in [*range(0x3000), *range(0xA000, 0xAC00), *range(0xFB00, 0x11000), *range(0x16E00, 0x1F000, 5)]:
         text = f"Ab{chr(code)}C"
         wanted = lowered.apply(text, set()).encode()

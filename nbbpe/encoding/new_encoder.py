@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..model.model import Model
-from ..text.normalizer import Chain
 from .encoder import Encoder
 
 if TYPE_CHECKING:
@@ -49,10 +48,9 @@ def new_encoder(
         from .prepared_encoder import PreparedEncoder
 
         return PreparedEncoder(encoder, model)
-    form = model.normalizer
+    form = model.normalizer.form
     if form is None:
         return encoder
-    assert not isinstance(form, Chain)  # which is prepared
     from .normalizing_encoder import NormalizingEncoder
 
     return NormalizingEncoder(encoder, form)

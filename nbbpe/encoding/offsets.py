@@ -14,7 +14,6 @@ from ..model.byte_alphabet import byte_characters
 from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.post_processor import Trimming
-from ..text.normalizer import Chain
 from ..text.unicode_sets import WHITESPACE
 from .decoder import Decoder
 from .tokens import in_characters
@@ -67,13 +66,13 @@ class OffsetFinder:
     """
 
     def __init__(self, model: Model, trimming: Trimming) -> None:
-        assert not isinstance(model.normalizer, Chain)  # which changes other texts, too
+        assert not model.normalizer.does_more  # which changes other texts, too
         self._packed, self._vocab = model.packed, model.vocab
         self._decoder = Decoder(model.vocab)
         # Special tokens that take the whitespace before or after them.
         self._stripping = {model.special[token] for token in model.extras.stripping}
         self._trimming = trimming
-        self._form = model.normalizer
+        self._form = model.normalizer.form
         self._spaces = _Spaces.of(model.packed, model.special) if trimming.trims else None
 
     def find(

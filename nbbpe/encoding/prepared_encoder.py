@@ -53,7 +53,7 @@ class PreparedEncoder(RewritingEncoder):
 
     def __init__(self, encoder: Encoder, model: Model) -> None:
         super().__init__(encoder)
-        chain, extras = model.chain, model.extras
+        chain, extras = model.normalizer, model.extras
         rule_of = {flags: Rule(*(rule in flags for rule in Rule._fields)) for flags in set(extras.ruled.values())}
         rules = {model.special[token]: rule_of[of_token] for token, of_token in extras.ruled.items()}
         self._special = model.special

@@ -9,8 +9,7 @@ from ..model.extras import FLAGS, Extras, Flags
 from ..model.special_tokens import MAX_ID
 from ..system.excerpt import naming, shown
 from ..system.user_warnings import warn_user
-from ..text.normalizer import Chain
-from ..text.normalizer import Normalizer as TextNormalizer
+from ..text.normalizer import Normalizer
 from .to_huggingface import TOKEN_FLAGS
 
 
@@ -48,19 +47,16 @@ def read(added: Any, entries: Mapping[str, Any]) -> tuple[dict[str, int], dict[s
     return special, found
 
 
-def check_normalized(extras: Extras, form: TextNormalizer | None) -> None:
+def check_normalized(extras: Extras, normalizer: Normalizer) -> None:
     """Refuse an added token of which the normalizer leaves nothing: tokenizers would find it between any two characters.
 
     Warn of two that are the same in normalized text.
     """
-    if form is None:
-        return
-    chain = form if isinstance(form, Chain) else Chain.of([form])
     known: dict[str, str] = {}
     for token, flags in extras.flags.items():
         if "normalized" not in flags:
             continue
-        normalized = chain.apply(token, set())
+        normalized = normalizer.apply(token, set())
         if not normalized:
             raise ValueError(
                 f"added token {shown(token)} is to be found in normalized text, and the normalizer leaves nothing of it"

@@ -31,7 +31,7 @@ from ..system.paths import Path, checked_name, not_meant
 from ..system.scratch import remove_leftovers, scratch_folder
 from ..system.signals_later import handlers_later
 from ..system.wrong_argument import WrongArgument
-from ..text.normalizer import Chain, as_normalizer
+from ..text.normalizer import as_normalizer
 from . import folder_tables, for_transformers, gpt2
 from .folder_entries import read_extras, read_origin, read_special_tokens, spelled_extras
 from .json_text import check_format, read_json
@@ -95,8 +95,8 @@ def write(path: Path, model: Model) -> None:
         "fingerprint": model.fingerprint,
         "provenance": model.provenance,
     }
-    if model.normalizer is not None:
-        about["normalizer"] = model.normalizer.spelling if isinstance(model.normalizer, Chain) else model.normalizer
+    if model.normalizer.kinds:
+        about["normalizer"] = model.normalizer.spelling
     about.update(spelled_extras(model))
     if model.search:
         about["version"] = _VERSION_WITH_RULES

@@ -20,7 +20,7 @@ from ..model.special_tokens import tokens_for_placing
 from ..system.choices import check_one_of
 from ..system.excerpt import first_few, naming, shown
 from ..system.paths import Path
-from ..text.normalizer import HOW_TO_LEAVE_OUT, KINDS, as_normalizer
+from ..text.normalizer import HOW_TO_LEAVE_OUT, KINDS
 from ..text.normalizer import Normalizer as TextNormalizer
 from ..text.steps import steps_of
 from . import added_tokens
@@ -125,20 +125,20 @@ def _model(document: dict[str, Any], normalizer: Normalizer) -> Model:
     if document.get("version", "1.0") != "1.0":
         raise ValueError(f'version must be "1.0", and is {shown(document["version"])}')
     part = ModelPart.of(document["model"])
-    form = _normalizer(document.get("normalizer")) if normalizer == "apply" else None
+    of_text = _normalizer(document.get("normalizer") if normalizer == "apply" else None)
     steps = steps_of(document.get("pre_tokenizer"), "pre_tokenizer")
     pattern, prefix_space, cutter = pretokenizers.read(steps, part.suffix)
     digits = pretokenizers.digits_of_bytes(steps)
     _check_after(document)
     special, flags = added_tokens.read(document.get("added_tokens") or [], part.entries)
     extras = Extras(flags, prefix_space, document.get("post_processor"), cutter)
-    added_tokens.check_normalized(extras, form)
+    added_tokens.check_normalized(extras, of_text)
     vocab, merges, shared = part.tokens(special, digits)
     if shared:
         extras = extras.sharing(shared)
     own = {token: token_id for token, token_id in special.items() if token not in shared}
     _check_ids(own, tokens_for_placing(special, vocab))
-    found = Model.fitting(vocab, merges, special, pattern, form, extras)
+    found = Model.fitting(vocab, merges, special, pattern, of_text, extras)
     if part.ignore_merges:
         _look_up_pretokens(found, [token for token in own if token in part.entries], bool(digits))
     return found
@@ -178,11 +178,10 @@ def _look_up_pretokens(found: Model, added: list[str], has_digits: bool) -> None
         )
 
 
-def _normalizer(part: Any) -> TextNormalizer | None:
+def _normalizer(part: Any) -> TextNormalizer:
     """What a normalizer does to text."""
-    steps = steps_of(part, "normalizer")
-    chain = [dict(step) for step in steps]
-    for step in chain:
+    steps = [dict(step) for step in steps_of(part, "normalizer")]
+    for step in steps:
         if step["type"] not in KINDS:
             raise ValueError(
                 f"normalizer is {shown(step['type'])}, and nbbpe can honour {', '.join(KINDS)}, alone or in a "
@@ -194,7 +193,7 @@ def _normalizer(part: Any) -> TextNormalizer | None:
 
             with naming("normalizer"):
                 step["pattern"] = {"Regex": translated(pattern["Regex"], "Oniguruma", "regex")}
-    return as_normalizer(chain)
+    return TextNormalizer.of(steps)
 
 
 # Parts that must be absent, or have no effect

@@ -12,7 +12,7 @@ from ..system.atomic_files import whole_file, write_text
 from ..system.excerpt import shown
 from ..system.links import target_of
 from ..system.paths import Path
-from ..text.normalizer import Chain, Normalizer
+from ..text.normalizer import Normalizer
 from .gpt2 import spelled_vocab
 from .json_text import read_json
 from .owners import belongs_to_folder, find_owner
@@ -126,8 +126,8 @@ def may_be_pretoken(model: Model, token: str, is_split: bool = False) -> bool:
     Otherwise, it is not found within a word if it must be one of its own, nor where only the normalizer or Metaspace makes
     it. What a cutter makes of the token depends on the text around it, so only the pattern is asked.
     """
-    flags, chain, cutter = model.extras.flags.get(token, ()), model.chain, model.extras.cutter
-    is_made = bool(chain.kinds) and not ("normalized" in flags and chain.apply(token, set()) == token)
+    flags, normalizer, cutter = model.extras.flags.get(token, ()), model.normalizer, model.extras.cutter
+    is_made = bool(normalizer.kinds) and not ("normalized" in flags and normalizer.apply(token, set()) == token)
     if cutter is not None and "Metaspace" in cutter.kinds:
         is_made = True
     if not (is_split or is_made or "single_word" in flags) or not (
@@ -158,13 +158,13 @@ def added_token(token: str, flags: Flags) -> dict[str, Any]:
     return {"content": token, **{flag: flag in flags for flag in TOKEN_FLAGS}, "special": "plain" not in flags}
 
 
-def _normalizer(normalizer: Normalizer | None) -> dict[str, Any] | None:
-    if not isinstance(normalizer, Chain):
-        return None if normalizer is None else {"type": normalizer}
-    from .dialects import translated
-
+def _normalizer(normalizer: Normalizer) -> dict[str, Any] | None:
     steps = normalizer.steps
     for step in steps:
         if step["type"] == "Replace" and "Regex" in step["pattern"]:
+            from .dialects import translated
+
             step["pattern"] = {"Regex": translated(step["pattern"]["Regex"], "regex", "Oniguruma")}
-    return steps[0] if len(steps) == 1 else {"type": "Sequence", "normalizers": steps}
+    if len(steps) > 1:
+        return {"type": "Sequence", "normalizers": steps}
+    return steps[0] if steps else None

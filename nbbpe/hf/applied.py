@@ -20,7 +20,6 @@ from ..formats.to_huggingface import may_be_pretoken
 from ..model.post_processor import TYPES_OF_TEXTS, read_spellings, read_templates, read_trimming, read_types
 from ..model.special_tokens import find_overlap
 from ..system.lazy import lazy
-from ..text.normalizer import Chain
 from ..text.steps import steps_of
 from ..text.text_splitter import TextSplitter
 from ..tokenizer import Tokenizer
@@ -74,8 +73,9 @@ class Applied:
         still = {token for token, i in ids.items() if decode([i], skip_special_tokens=False) and not decode([i])}
         special = still.union(skipped)
         plain = set(model.special).difference(special)
-        chain = model.chain
-        spelled, hiding = ({*some, *(chain.apply(token, set()) for token in some)} - {""} for some in (plain, special))
+        spelled, hiding = (
+            {*some, *(model.normalizer.apply(token, set()) for token in some)} - {""} for some in (plain, special)
+        )
         if find_overlap(list(spelled), list(hiding)) is not None:
             return None
         if not special.issubset(model.choosable):
@@ -137,7 +137,7 @@ class Applied:
         """What finds the offsets in texts; None if tokenizers must find them."""
         model, extras = self._model, self._model.extras
         trimming = read_trimming(extras.post_processor)
-        if trimming is None or isinstance(model.normalizer, Chain) or extras.prefix_space or extras.shared:
+        if trimming is None or model.normalizer.does_more or extras.prefix_space or extras.shared:
             return None
         if extras.suffix is not None:  # the end of a word would be taken for a space that follows it
             return None

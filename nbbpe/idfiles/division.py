@@ -9,7 +9,6 @@ import numpy as np
 
 from ..sources import Input, Part, shared_by_threads
 from ..text.chunks import CutRules
-from ..text.normalizer import Chain
 from .checksum import checksum
 from .kept_parts import KeptParts
 from .part_encoder import EncodesFiles
@@ -67,8 +66,7 @@ def divide(
     # What is done to a text before it is split may depend on where it begins: then plain text is not cut.
     model = tokenizer._model
     uncut = n_text + 1 if model.is_prepared else part_bytes
-    form = None if isinstance(model.normalizer, Chain) else model.normalizer
-    rules = CutRules(model.pattern, special_tokens, form)
+    rules = CutRules(model.pattern, special_tokens, model.normalizer.form)
     of_inputs = [each.cut(part_bytes if each.has_records else uncut, rules) for each in inputs]
     if n_workers > 1:
         # Workers inherit kernels and tables instead of making them again.

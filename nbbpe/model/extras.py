@@ -11,7 +11,7 @@ from typing import Any
 
 from ..system.lazy import lazy
 from ..text.cutting import Cutter
-from ..text.normalizer import Chain
+from ..text.normalizer import Normalizer
 from .post_processor import respelled
 from .special_tokens import find_overlap
 
@@ -92,7 +92,7 @@ class Extras:
 NO_EXTRAS = Extras()
 
 
-def later_tokens(special: Iterable[str], extras: Extras, chain: Chain) -> list[str]:
+def later_tokens(special: Iterable[str], extras: Extras, normalizer: Normalizer) -> list[str]:
     """The tokens that must be looked for in normalized text, in a second turn; none where one turn finds the same.
 
     One turn is enough if normalized tokens are in the original text exactly where they are in the normalized text, if none
@@ -101,7 +101,7 @@ def later_tokens(special: Iterable[str], extras: Extras, chain: Chain) -> list[s
     special = list(special)
     normalized = [token for token in special if "normalized" in extras.flags.get(token, ())]
     first = [token for token in special if "normalized" not in extras.flags.get(token, ())]
-    if not normalized or not (first or chain.kinds):
+    if not normalized or not (first or normalizer.kinds):
         return []
     # Where a token is not a word of its own, those of another turn are looked for.
     alone = any("single_word" in extras.flags.get(token, ()) for token in special)
@@ -113,6 +113,6 @@ def later_tokens(special: Iterable[str], extras: Extras, chain: Chain) -> list[s
 
     if first and (alone or may_take(first, normalized) or may_take(normalized, first) or find_overlap(first, normalized)):
         return normalized
-    if not chain.keeps_neighbours and not extras.ruled.keys().isdisjoint(normalized):
+    if not normalizer.keeps_neighbours and not extras.ruled.keys().isdisjoint(normalized):
         return normalized
-    return [] if chain.keeps_all(normalized) else normalized
+    return [] if normalizer.keeps_all(normalized) else normalized

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..patterns.pattern import Pattern, PatternLike, get_pattern
 from ..system.excerpt import shown
 from ..system.lazy import lazy
-from ..text.normalizer import HOW_TO_LEAVE_OUT, Chain, Normalizer, as_normalizer
+from ..text.normalizer import HOW_TO_LEAVE_OUT, NO_NORMALIZER, Normalizer, as_normalizer
 from .extras import NO_EXTRAS, Extras, later_tokens
 from .packed_vocab import PackedVocab
 from .post_processor import read_templates
@@ -53,7 +53,7 @@ class Model:
         the pair merges whose concatenated bytes have the lowest id, and not the first of a list
     special : from special token to id; two may have one id, which stands for the first
     whole : whether a pretoken that is a token is that token, whatever the merges say
-    normalizer : how text is changed before it is split, or None
+    normalizer : how text is changed before it is split
     extras : how special tokens are found, and which are put around a text
     origin : the known parts of its provenance; see there
 
@@ -71,7 +71,7 @@ class Model:
         pattern: Pattern,
         whole: bool = False,
         origin: dict[str, Any] | None = None,
-        normalizer: Normalizer | None = None,
+        normalizer: Normalizer = NO_NORMALIZER,
         extras: Extras = NO_EXTRAS,
     ) -> None:
         packed = vocab if isinstance(vocab, PackedVocab) else PackedVocab.of(vocab)
@@ -234,16 +234,9 @@ class Model:
         return bytes(byte for byte in sorted(NEVER) if byte_ids[byte] < 0)
 
     @lazy
-    def chain(self) -> Chain:
-        """The normalizer as a chain of steps."""
-        if isinstance(self.normalizer, Chain):
-            return self.normalizer
-        return Chain.of([] if self.normalizer is None else [self.normalizer])
-
-    @lazy
     def later(self) -> list[str]:
         """The special tokens that are looked for in normalized text, after all others."""
-        return later_tokens(self.special, self.extras, self.chain)
+        return later_tokens(self.special, self.extras, self.normalizer)
 
     @lazy
     def choosable(self) -> dict[str, int]:
@@ -261,19 +254,19 @@ class Model:
     def is_prepared(self) -> bool:
         """Whether text is changed before it is split by more than one normal form, or special tokens are found by rules."""
         extras = self.extras
-        much = isinstance(self.normalizer, Chain) or extras.prefix_space or extras.cutter or self.later or self.lacking
+        much = self.normalizer.does_more or extras.prefix_space or extras.cutter or self.later or self.lacking
         return bool(much or extras.ruled or extras.text_tokens)
 
     @property
     def rewrites_text(self) -> bool:
         """Whether text may be changed before it is split: by a normalizer, or prepared otherwise (see `is_prepared`)."""
-        return self.normalizer is not None or self.is_prepared
+        return bool(self.normalizer.kinds) or self.is_prepared
 
     @property
     def changes_valid_text(self) -> bool:
         """Whether text in valid UTF-8 is changed before it is split, for which rules about special tokens do not count."""
         extras = self.extras
-        return self.normalizer is not None or extras.prefix_space or extras.cutter is not None
+        return bool(self.normalizer.kinds) or extras.prefix_space or extras.cutter is not None
 
     @property
     def search(self) -> Mapping[str, Any]:
@@ -319,10 +312,11 @@ class Model:
         The error names everything that the format lacks, so that one change does not lead to the next error.
         """
         extras, parts = self.extras, []
-        if isinstance(self.normalizer, Chain):
-            parts.append(f"normalizes text ({shown(self.chain.spelling)})")
-        elif self.normalizer is not None:
-            parts.append(f"puts text into the normal form {self.normalizer}")
+        normalizer = self.normalizer
+        if normalizer.does_more:
+            parts.append(f"normalizes text ({shown(normalizer.spelling)})")
+        elif normalizer.form is not None:
+            parts.append(f"puts text into the normal form {normalizer.form}")
         if extras.cutter is not None:
             parts.append(f"cuts a text by {', '.join(extras.cutter.kinds)} before it is split")
         if extras.prefix_space:
@@ -336,8 +330,7 @@ class Model:
             parts.append(f"finds special token {shown(token)} by rules ({', '.join(extras.flags[token])})")
         if not parts:
             return
-        is_normalizer = len(parts) == 1 and self.normalizer is not None
-        ignore = f". {HOW_TO_LEAVE_OUT}" if is_normalizer else ""
+        ignore = f". {HOW_TO_LEAVE_OUT}" if len(parts) == 1 and normalizer.kinds else ""
         raise ValueError(
             f"this tokenizer {', and '.join(parts)}, which {format_name} cannot express. A tokenizer.json "
             f"({WRITES_JSON}) can{ignore}"
@@ -391,7 +384,7 @@ class Model:
     @property
     def spelled(self) -> str | None:
         """Everything that changes a text before it is split, as a string, or None for nothing."""
-        normalizer = self.normalizer.spelled if isinstance(self.normalizer, Chain) else self.normalizer
+        normalizer = self.normalizer.spelled if self.normalizer.does_more else self.normalizer.form
         search = self.search
         return f"{normalizer or ''}{json.dumps(search, sort_keys=True)}" if search else normalizer
 

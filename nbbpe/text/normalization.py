@@ -15,21 +15,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ..system.excerpt import shown
-from .normal_characters import FORMS, Form, changing_characters, decomposed, joining_characters
+from .normal_characters import Form, changing_characters, decomposed, joining_characters
 from .normal_check import doubtful_parts
 from .utf8 import LONGEST_CHARACTER, to_text
 from .windows import Window
 
 _LOOKED_AT = 1 << 8  # bytes at the end of a window in which a cut is first looked for
 _LONG_RUN = 1000  # characters; unicodedata takes time quadratic in a run of marks, here 3 ms
-
-
-def check_normalizer(name: object) -> Form | None:
-    """The name of a normal form, or None for no normalizer. Raises ValueError for anything else."""
-    if name is None or (isinstance(name, str) and name in FORMS):
-        return name
-    raise ValueError(f"normalizer must be {', '.join(FORMS)} or None, and is {shown(name)}")
 
 
 def normalized_text(text: str, form: Form) -> str:

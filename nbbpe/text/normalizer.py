@@ -1,7 +1,6 @@
-"""Normalizers of several steps, as a tokenizer.json has them: lower case, replacing, stripping, normal forms.
+"""Normalizers, as a tokenizer.json has them: lower case, replacing, stripping, normal forms, one step after another.
 
-A normalizer of one normal form alone is its name (see text/normalization.py); every other one is a Chain. Each step does
-what it does in tokenizers (Hugging Face's), and works on a stretch: the text between two special tokens.
+Each step does what it does in tokenizers (Hugging Face's), and works on a stretch: the text between two special tokens.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
 from .normal_characters import FORMS, Form, changed_to, changing_characters, decomposed
-from .normalization import check_normalizer, normalized_text
+from .normalization import normalized_text
 from .steps import Steps, compiled_step, kind_of, string_or_regex
 from .unicode_sets import ACCENTS, CONTROL, MARKS, WHITESPACE, characters, members
 from .utf8 import to_text
@@ -46,18 +45,29 @@ HOW_TO_LEAVE_OUT = (
 )
 
 
-class Chain(Steps):
-    """A normalizer of several steps."""
+class Normalizer(Steps):
+    """What changes a text before it is split: any number of steps, or none."""
 
     @classmethod
-    def of(cls, steps: Sequence[Any]) -> Chain:
+    def of(cls, steps: Sequence[Any]) -> Normalizer:
         """As Steps.of; steps without options may be names, too."""
         return super().of([{"type": step} if isinstance(step, str) else step for step in steps])
 
+    @lazy
+    def form(self) -> Form | None:
+        """The normal form that is its only step; None for other steps, and for none."""
+        kinds: list[Any] = self.kinds
+        return kinds[0] if len(kinds) == 1 and kinds[0] in FORMS else None
+
     @property
-    def spelling(self) -> list[str | dict[str, Any]]:
-        """The steps as `as_normalizer` takes them: names if the steps have no options."""
-        return [step["type"] if len(step) == 1 else step for step in self.steps]
+    def does_more(self) -> bool:
+        """Whether it does more than to put text into one normal form."""
+        return bool(self.kinds) and self.form is None
+
+    @property
+    def spelling(self) -> str | list[str | dict[str, Any]] | None:
+        """As `as_normalizer` takes it: the name of a normal form, or the steps, by name if they have no options."""
+        return self.form or [step["type"] if len(step) == 1 else step for step in self.steps] or None
 
     def _function(self, step: Any) -> _Step:
         kind = kind_of(step, "normalizer", _KEYS)
@@ -136,22 +146,23 @@ class Chain(Steps):
         return all(_keeps(step, token) for token in tokens for step in steps)
 
 
-Normalizer = Form | Chain
+NO_NORMALIZER = Normalizer.of([])
 
 
-def as_normalizer(value: object) -> Normalizer | None:
+def as_normalizer(value: object) -> Normalizer:
     """A normalizer as users and files give it: the name of a normal form, a list of steps, or None.
 
     Raises ValueError for anything else.
     """
-    if isinstance(value, Chain):
+    if value is None:
+        return NO_NORMALIZER
+    if isinstance(value, Normalizer):
         return value
+    if isinstance(value, str) and value in FORMS:
+        return Normalizer.of([value])
     if isinstance(value, (list, tuple)):
-        chain = Chain.of(value)
-        if len(chain.kinds) == 1 and chain.kinds[0] in FORMS:
-            return check_normalizer(chain.kinds[0])
-        return chain if chain.kinds else None
-    return check_normalizer(value)
+        return Normalizer.of(value)
+    raise ValueError(f"normalizer must be {', '.join(FORMS)} or None, and is {shown(value)}")
 
 
 # What Nmt removes, and what it makes a space.

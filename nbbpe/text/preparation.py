@@ -25,7 +25,7 @@ from .lacking_byte import LackingByte
 from .normal_characters import FORMS, Form
 from .normal_check import is_normal
 from .normalization import normalized
-from .normalizer import Chain, lowered_in_place
+from .normalizer import Normalizer, lowered_in_place
 from .ruled_tokens import Row, Rule, as_rows, character_before, ruled
 from .special_search import Sought, between, find_breaks
 from .unicode_sets import WHITESPACE
@@ -70,7 +70,7 @@ class Preparation:
     seeks_spaces : whether a token that is looked for in normalized text has whitespace
     """
 
-    chain: Chain
+    chain: Normalizer
     rules: Mapping[int, Rule]
     prefix_space: bool
     lacking: bytes
@@ -334,7 +334,7 @@ def _ends(joined: bytes, parts: list[list[str]], tokens: NDArray[np.int64]) -> N
     return np.concatenate([np.cumsum([start, *of_parts])[1:] - 1 for start, of_parts in zip(starts, lengths, strict=True)])
 
 
-def can_be_cut(chain: Chain, later: Iterable[str]) -> bool:
+def can_be_cut(chain: Normalizer, later: Iterable[str]) -> bool:
     """Whether a text can be prepared in parts, cut before whitespace that follows another character.
 
     later : the tokens that are looked for in normalized text, normalized: none may reach across such a place

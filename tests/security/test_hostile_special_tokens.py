@@ -22,7 +22,7 @@ import nbbpe
 from nbbpe.kernels.pieces.special_tokens import SpecialTokens, beginning_node, find_specials, new_special_tokens
 from nbbpe.model.extras import Extras, later_tokens
 from nbbpe.text import special_search, utf8
-from nbbpe.text.normalizer import Chain
+from nbbpe.text.normalizer import Normalizer
 
 MB = 1_000_000
 
@@ -103,7 +103,7 @@ def test_which_of_many_added_tokens_are_looked_for_later_is_told_in_linear_time(
     # A set of the normalized tokens, made again for each token, took 30 s.
     special = [f"<|added {i}|>" for i in range(40_000)]
     extras = Extras(dict.fromkeys(special[::2], ("normalized",)))
-    assert seconds(lambda: later_tokens(special, extras, Chain.of(["NFC"])), rounds=2) < 4
+    assert seconds(lambda: later_tokens(special, extras, Normalizer.of(["NFC"])), rounds=2) < 4
 
 
 def test_the_first_text_of_a_tokenizer_with_many_added_tokens_takes_linear_time(small, tmp_path):
