@@ -57,52 +57,22 @@ def run_in_processes(make_job: Callable[[], Job], tasks: Sequence[Any], n_worker
 
 def run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Results:
     """See run_jobs: `own` works here, beside `n_workers` processes, which a thread serves: none waits for the other."""
-    received: SimpleQueue[tuple[int | None, Any]] = SimpleQueue()
-    stopping = threading.Event()
-
-    def serve() -> None:
-        try:
-            while dispatcher.active and not stopping.is_set():
-                for item in dispatcher.received(_STOP_SECONDS):
-                    received.put(item)
-            received.put((None, ENDED))
-        except BaseException as error:
-            received.put((None, error))
-
-    def results(wait: bool) -> Results:
-        """What has been received; with `wait`, until all workers have ended. What belongs to no task is taken over."""
-        while wait or not received.empty():
-            number, result = next_item(received, [thread])
-            if isinstance(result, BaseException):
-                raise result
-            if number is not None:
-                yield number, result
-            elif result is ENDED:
-                received.put((None, ENDED))  # for who waits
-                return
-            else:
-                own.take_over(result)
-
     with _processes(make_job, n_workers, True) as workers:
-        dispatcher = _Dispatcher(workers, tasks)
-        thread = threading.Thread(target=serve, daemon=True)
+        server = _Server(workers, tasks)
         try:
-            try:
-                start(thread)
-            except NoMoreThreads as error:
-                raise WorkerError(_NO_MORE.format(f"a thread for {len(workers)} worker processes", error)) from None
-            for number in dispatcher.numbers:
+            server.start()
+            for number in server.numbers:
                 for result in own.run(tasks[number]):
                     yield number, result
-                    yield from results(wait=False)
+                    yield from server.results(own, wait=False)
                 yield number, ENDED
-            yield from results(wait=True)
+            yield from server.results(own, wait=True)
         finally:
             # The thread must not use a connection that is closed: its number may be that of another file by then.
             try:
-                _end_server(thread, stopping, workers)
+                server.end()
             except BaseException:  # another Ctrl-C
-                _end_server(thread, stopping, workers)
+                server.end()
                 raise
 
 
@@ -164,15 +134,6 @@ def _end(workers: dict[Connection, Any]) -> None:
             process.close()
 
 
-def _end_server(thread: threading.Thread, stopping: threading.Event, workers: dict[Connection, Any]) -> None:
-    """End the thread that serves workers, by `stopping`. Ctrl-C is answered before or after."""
-    with handlers_later():
-        stopping.set()
-        for process in workers.values():
-            process.kill()  # so that no message is waited for
-        join(thread, time.monotonic() + _PATIENCE)
-
-
 class _Dispatcher:
     """Hands out tasks to workers and receives their results.
 
@@ -219,6 +180,54 @@ class _Dispatcher:
                 if result is ENDED:
                     self._hand_out(connection)
                 yield number, result
+
+
+class _Server(_Dispatcher):
+    """A dispatcher in a thread of its own, which receives results while this thread works."""
+
+    def __init__(self, workers: dict[Connection, Any], tasks: Sequence[Any]) -> None:
+        super().__init__(workers, tasks)
+        self._results: SimpleQueue[tuple[int | None, Any]] = SimpleQueue()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        try:
+            start(self._thread)
+        except NoMoreThreads as error:
+            raise WorkerError(_NO_MORE.format(f"a thread for {len(self._workers)} worker processes", error)) from None
+
+    def _serve(self) -> None:
+        try:
+            while self.active and not self._stopping.is_set():
+                for item in self.received(_STOP_SECONDS):
+                    self._results.put(item)
+            self._results.put((None, ENDED))
+        except BaseException as error:
+            self._results.put((None, error))
+
+    def results(self, own: SharedJob, wait: bool) -> Results:
+        """What has been received; with `wait`, until all workers have ended. `own` takes over what belongs to no task."""
+        while wait or not self._results.empty():
+            number, result = next_item(self._results, [self._thread])
+            if isinstance(result, BaseException):
+                raise result
+            if number is not None:
+                yield number, result
+            elif result is ENDED:
+                self._results.put((None, ENDED))  # for who waits
+                return
+            else:
+                own.take_over(result)
+
+    def end(self) -> None:
+        """End the thread, and what it waits for. Ctrl-C is answered before or after."""
+        with handlers_later():
+            self._stopping.set()
+            for process in self._workers.values():
+                process.kill()  # so that no message is waited for
+            join(self._thread, time.monotonic() + _PATIENCE)
 
 
 def _work(
