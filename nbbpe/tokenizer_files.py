@@ -157,7 +157,7 @@ class TokenizerFiles(TokenizerData):
         >>> nbbpe.load("my-model") == tok
         True
         """
-        from .pretrained import save_pretrained
+        from .formats.pretrained import save_pretrained
 
         return save_pretrained(self._model, folder, chat_template, model_max_length, roles)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .formats import folder, to_huggingface
-from .formats.for_transformers import new_config, saved_tokens, write_json
-from .formats.owners import ABOUT
-from .formats.transformers_names import CONFIG, JSON, MAP, ROLES
-from .model.model import Model
-from .system.atomic_files import made_folder, whole_file, write_text
-from .system.excerpt import shown
-from .system.integers import check_positive
-from .system.paths import Path, checked_name
+from ..model.model import Model
+from ..system.atomic_files import made_folder, whole_file, write_text
+from ..system.excerpt import shown
+from ..system.integers import check_positive
+from ..system.paths import Path, checked_name
+from . import folder, to_huggingface
+from .for_transformers import new_config, saved_tokens, write_json
+from .owners import ABOUT
+from .transformers_names import CONFIG, JSON, MAP, ROLES
 
 _TEMPLATE = "chat_template.jinja"  # as transformers 4.50 and later write it; they prefer it to the entry of the config
 
