@@ -5,12 +5,10 @@ from __future__ import annotations
 import copy
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from functools import partial, wraps
-from typing import Any, NamedTuple
+from typing import Any
 
 from tokenizers import Tokenizer as Backend
 from tokenizers.decoders import ByteLevel
@@ -24,7 +22,7 @@ from ..formats.owners import ABOUT
 from ..formats.transformers_names import JSON
 from ..kernels.compiler.collector import paused_for
 from ..loading import load
-from ..system.atomic_files import made_folder, name_before, put_together, write_text
+from ..system.atomic_files import made_folder, write_text
 from ..system.paths import Path, checked_name
 from ..system.scratch import scratch_folder
 from ..text.utf8 import has_surrogates
@@ -32,7 +30,9 @@ from ..tokenizer import Tokenizer
 from .applied import Applied
 from .encoded import Encoded
 from .encodings import NbbpeEncoding, rows_told
+from .made import Made
 from .rows import SIDES, Batch, Cut, RowPadding, is_padded_plainly, is_unpadded
+from .saving import Saving
 
 # The options of a call that nbbpe is enough for; one with any other goes to tokenizers.
 _PLAIN = {
@@ -74,83 +74,6 @@ _FINDING = {
 }
 
 
-class _Made(NamedTuple):
-    """What was made of a tokenizer of tokenizers.
-
-    applied : what applies it; None if nbbpe cannot honour it exactly
-    refusal : why not
-    next_id : the id that the next token gets which is added to it
-    tokens  : of it then, see `_tokens`
-    parts   : of it then, see `_parts`
-    """
-
-    applied: Applied | None
-    refusal: str
-    next_id: int
-    tokens: list[Any]
-    parts: list[Any]
-
-    @classmethod
-    def of(cls, backend: Backend) -> _Made:
-        next_id = max(
-            [backend.get_vocab_size(with_added_tokens=False), *(i + 1 for i in backend.get_added_tokens_decoder())]
-        )
-        state = next_id, _tokens(backend, next_id), _parts(backend)
-        try:
-            return cls(Applied(backend), "", *state)
-        except ValueError as error:
-            return cls(None, str(error), *state)
-
-
-# All that users and transformers replace, set or add: reading it takes two microseconds, and a fifth of that for what
-# decoding needs.
-
-
-def _tokens(backend: Backend, next_id: int) -> list[Any]:
-    """What decides the text of an id. The number of all tokens would take tokenizers 0.22 four milliseconds."""
-    form = _written(backend.normalizer)
-    return [backend, backend.get_vocab_size(with_added_tokens=False), backend.id_to_token(next_id), form]
-
-
-def _parts(backend: Backend) -> list[Any]:
-    """What else decides the ids of a text."""
-    model = backend.model
-    options = getattr(model, "dropout", None), getattr(model, "ignore_merges", None)
-    return [*options, _written(backend.pre_tokenizer), _written(backend.post_processor)]
-
-
-def _written(part: Any) -> bytes | None:
-    return None if part is None else part.__getstate__()
-
-
-class _Saving(NamedTuple):
-    """How a tokenizer is saved.
-
-    folder      : to which one
-    keeps_class : whether the files name its class
-    """
-
-    folder: str
-    keeps_class: bool
-
-    def publish(self, new: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Copy all files of the folder `new`, at last the first of `names`, the config. Returns what `names` are there."""
-        files = {os.path.join(folder, name) for folder, _, found in os.walk(new) for name in found}
-        with ExitStack() as stack:
-            finished = []
-            for file in [*sorted(files.difference(names[:1])), names[0]]:
-                path = self._published(new, file)
-                stack.enter_context(made_folder(os.path.dirname(path)))
-                whole = stack.enter_context(name_before(path))
-                shutil.copyfile(file, whole)
-                finished.append((whole, path))
-            put_together(finished)
-        return tuple(self._published(new, name) for name in names)
-
-    def _published(self, new: str, file: str) -> str:
-        return os.path.join(self.folder, os.path.relpath(file, new))
-
-
 class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     """A PreTrainedTokenizerFast that encodes texts with nbbpe, to the same ids.
 
@@ -170,9 +93,9 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     # What is worked out again, and neither copied nor saved. It is not in `__dict__`, by which `datasets` names what it
     # caches: a call must not change that.
     __slots__ = ("_made", "_n_decoded", "_saving")
-    _made: _Made | None
+    _made: Made | None
     _n_decoded: int  # ids, by tokenizers
-    _saving: _Saving | None
+    _saving: Saving | None
 
     def __new__(cls, *args: Any, **options: Any) -> Any:
         new = super().__new__(cls)
@@ -217,9 +140,9 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
 
     @property
     def _applied(self) -> Applied:
-        backend, made = self._tokenizer, self._made
-        if made is None or made.parts != _parts(backend) or made.tokens != _tokens(backend, made.next_id):
-            made = self._made = _Made.of(backend)
+        made = self._made
+        if made is None or not made.is_current(self._tokenizer):
+            made = self._made = Made.of(self._tokenizer)
         if made.applied is None:
             raise ValueError(made.refusal)
         return made.applied
@@ -227,7 +150,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     @property
     def _decoders(self) -> tuple[Decoder, Decoder]:
         made = self._made
-        if made is None or made.applied is None or made.tokens != _tokens(self._tokenizer, made.next_id):
+        if made is None or made.applied is None or not made.decodes_the_same(self._tokenizer):
             return self._applied.decoders
         return made.applied.decoders
 
@@ -249,7 +172,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         """
         saved = copy.copy(self)
         folder = checked_name(save_directory)
-        saved._saving = _Saving(folder, keep_class)
+        saved._saving = Saving(folder, keep_class)
         # In transformers, a dangling symlink is a file that exists.
         with made_folder(folder), scratch_folder(os.path.join(folder, JSON), folder) as scratch:
             # Its name, which names the repository on the hub, too, may be that of any file in `scratch`.
