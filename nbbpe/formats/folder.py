@@ -182,17 +182,7 @@ def read_model(path: Path, check: bool = True) -> Model:
     check_bool("check", check)
     folder = os.fsdecode(path)
     about_path = os.path.join(folder, ABOUT)
-    if not os.path.exists(about_path):
-        if not os.path.exists(folder):
-            raise FileNotFoundError(f"{folder!r} is missing{not_meant(folder)}")
-        raise FileNotFoundError(f"{folder!r} has no nbbpe.json, so Tokenizer.save did not write it")
-    about = read_json(about_path)
-    check_format(about, about_path, "nbbpe", _VERSION, _VERSION_WITH_RULES)
-    if about.get(_SAVING):
-        raise ValueError(
-            f"{folder}: a save to this folder was cut short, so its files may be of two tokenizers (or another process is "
-            "saving there now): save the tokenizer again"
-        )
+    about = _read_about(folder)
     special = read_special_tokens(about.get("special_tokens"), about_path)
     if "pattern" not in about:
         raise ValueError(f"{about_path}: has no pattern")
@@ -241,6 +231,23 @@ def read_model(path: Path, check: bool = True) -> Model:
         for_transformers.check(folder, about.get(_COPY), model)
         check_classes(provenance, pattern, folder)
     return model
+
+
+def _read_about(folder: str) -> dict[str, Any]:
+    """The nbbpe.json of a folder. Raises FileNotFoundError, or ValueError where it is invalid, or a save was cut short."""
+    path = os.path.join(folder, ABOUT)
+    if not os.path.exists(path):
+        if not os.path.exists(folder):
+            raise FileNotFoundError(f"{folder!r} is missing{not_meant(folder)}")
+        raise FileNotFoundError(f"{folder!r} has no nbbpe.json, so Tokenizer.save did not write it")
+    about: dict[str, Any] = read_json(path)
+    check_format(about, path, "nbbpe", _VERSION, _VERSION_WITH_RULES)
+    if about.get(_SAVING):
+        raise ValueError(
+            f"{folder}: a save to this folder was cut short, so its files may be of two tokenizers (or another process is "
+            "saving there now): save the tokenizer again"
+        )
+    return about
 
 
 def _check_tokens(vocab: PackedVocab, special: dict[str, int], shared: set[str], folder: str) -> None:

@@ -53,34 +53,7 @@ def content(model: Model) -> str:
     suffix = model.extras.suffix
     if suffix is not None:
         entries, merges = with_suffix(entries, merges, suffix)
-    owners: dict[int, str] = {}
-    for token in model.special if whole else ():
-        if token_of(token) != token.encode():
-            raise ValueError(
-                f"special token {shown(token)} is spelled like {shown(token_of(token))}, for which tokenizers would "
-                "take it, as this tokenizer looks up pretokens"
-            )
-    # tokenizers gives ids to added tokens one after another, unless the vocab has them, where it looks by their text.
-    alone = set(model.special).difference(model.extras.shared)
-    mistaken = next((token for token in model.special if whole and token in alone and may_be_pretoken(model, token)), None)
-    following = range(len(entries), len(entries) + len(model.special))
-    if mistaken is not None and sorted(model.special.values()) != list(following):
-        raise ValueError(
-            f"special token {shown(mistaken)} may be a pretoken of ordinary text, which tokenizers would take for it, as "
-            "this tokenizer looks up pretokens"
-        )
-    enter = entries.setdefault if mistaken is None else entries.get
-    for token, token_id in model.special.items():
-        if enter(token, token_id) != token_id:
-            raise ValueError(
-                f"special token {shown(token)} (id {token_id}) is spelled like token {shown(unspell(token))} (id "
-                f"{entries[token]}), so tokenizer.json cannot tell them apart"
-            )
-        if owners.setdefault(token_id, token) != token:
-            raise ValueError(
-                f"special tokens {shown(owners[token_id])} and {shown(token)} both have the id {token_id}, which "
-                "tokenizer.json cannot hold"
-            )
+    _enter_special(entries, model, whole)
     from . import pretokenizers  # which imports `regex`
 
     added = sorted(model.special.items(), key=lambda item: item[1])
@@ -115,6 +88,41 @@ def content(model: Model) -> str:
         place = parts[max(error.start - 40, 0) : error.end]
         raise ValueError(f"tokenizer.json cannot hold a lone surrogate, which is here after {shown(place)}") from None
     return f'{parts[:-2]}, "merges": {merges}}}}}\n'
+
+
+def _enter_special(entries: dict[str, int], model: Model, whole: bool) -> None:
+    """Enter the special tokens into the vocab, unless one of them would be taken for a pretoken there.
+
+    Raises ValueError for those that tokenizers would not find, or would confuse with other tokens.
+    """
+    for token in model.special if whole else ():
+        if token_of(token) != token.encode():
+            raise ValueError(
+                f"special token {shown(token)} is spelled like {shown(token_of(token))}, for which tokenizers would "
+                "take it, as this tokenizer looks up pretokens"
+            )
+    # tokenizers gives ids to added tokens one after another, unless the vocab has them, where it looks by their text.
+    alone = set(model.special).difference(model.extras.shared)
+    mistaken = next((token for token in model.special if whole and token in alone and may_be_pretoken(model, token)), None)
+    following = range(len(entries), len(entries) + len(model.special))
+    if mistaken is not None and sorted(model.special.values()) != list(following):
+        raise ValueError(
+            f"special token {shown(mistaken)} may be a pretoken of ordinary text, which tokenizers would take for it, as "
+            "this tokenizer looks up pretokens"
+        )
+    enter = entries.setdefault if mistaken is None else entries.get
+    owners: dict[int, str] = {}
+    for token, token_id in model.special.items():
+        if enter(token, token_id) != token_id:
+            raise ValueError(
+                f"special token {shown(token)} (id {token_id}) is spelled like token {shown(unspell(token))} (id "
+                f"{entries[token]}), so tokenizer.json cannot tell them apart"
+            )
+        if owners.setdefault(token_id, token) != token:
+            raise ValueError(
+                f"special tokens {shown(owners[token_id])} and {shown(token)} both have the id {token_id}, which "
+                "tokenizer.json cannot hold"
+            )
 
 
 def may_be_pretoken(model: Model, token: str, is_split: bool = False) -> bool:
