@@ -97,6 +97,6 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames, TokenizerBat
         >>> tok.verify("the cat<|endoftext|>")["tokenizers"]
         'equal (3 ids)'
         """
-        from .verification import verify
+        from .formats.verification import verify
 
         return verify(self._model, self.encode, text)

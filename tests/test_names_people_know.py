@@ -320,7 +320,7 @@ assert type(found) is ours.Encoding and found.encode("the") == [256, 101]
 assert nbbpe.load(found) == found
 theirs = found.to_tiktoken()
 assert type(theirs).__module__ == "tiktoken.core" and theirs.encode("the") == [256, 101]
-from nbbpe.verification import verify_written
+from nbbpe.formats.verification import verify_written
 found.save_tiktoken(sys.argv[1] + "/x.tiktoken")
 verify_written(found._model, nbbpe.load(found).encode, "tiktoken", [sys.argv[1] + "/x.tiktoken"])
 assert sys.modules["tiktoken"] is ours

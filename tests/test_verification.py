@@ -13,9 +13,9 @@ import texts
 import warned
 
 import nbbpe
-from nbbpe import cli, verification
+from nbbpe import cli
 from nbbpe.cli.formats import find_format
-from nbbpe.formats import known_names
+from nbbpe.formats import known_names, verification
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
 pytest.importorskip("tiktoken", reason="needs tiktoken")

@@ -60,13 +60,13 @@ class Format(NamedTuple):
 
     def check_verifiable(self) -> None:
         """Raise ImportError if the library is missing with which `verify` compares."""
-        from ..verification import check_verifiable
+        from ..formats.verification import check_verifiable
 
         check_verifiable(self.name)
 
     def verify(self, tokenizer: Tokenizer, written: Sequence[str]) -> str:
         """Compare the ids of the written files with those of the tokenizer, see `verify_written`."""
-        from ..verification import verify_written
+        from ..formats.verification import verify_written
 
         return verify_written(tokenizer._model, tokenizer.encode, self.name, written)
 

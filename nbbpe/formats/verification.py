@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from .formats import tekken, tiktoken, to_huggingface
-from .formats.tiktoken_package import tiktoken_package
-from .model.model import Model
-from .system.excerpt import shown
-from .system.paths import Path
+from ..model.model import Model
+from ..system.excerpt import shown
+from ..system.paths import Path
+from . import tekken, tiktoken, to_huggingface
+from .tiktoken_package import tiktoken_package
 
 # Text that formats and patterns treat differently: whitespace, digits, apostrophes, marks, scripts, invisible characters.
 HARD_TEXT = (
@@ -65,7 +65,7 @@ def _read_gpt2(model: Model, paths: Sequence[str]) -> Encode:
     with tempfile.TemporaryDirectory(prefix="nbbpe-verify-") as folder:  # names that the library can open, as above
         copies = [shutil.copy(path, folder) for path in paths]
         theirs: Any = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(*copies))
-    from .formats.pretokenizers import write
+    from .pretokenizers import write
 
     theirs.pre_tokenizer = _pre_tokenizer(write(model.pattern))
     theirs.add_special_tokens([tokenizers.AddedToken(token, normalized=False) for token in model.special])
@@ -157,7 +157,7 @@ def verify_written(model: Model, encode: Callable[..., list[int]], format_name: 
     Returns what was done. Raises ValueError for the first id that differs, ImportError if that library is missing.
     """
     if format_name == "nbbpe":
-        from .formats.recognise import read_model
+        from .recognise import read_model
 
         if read_model(paths[0]) != model:
             raise ValueError(f"{paths[0]}: is another tokenizer when it is read again")
