@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from .formats import folder, gpt2
-from .model.model import WRITES_JSON
+from .formats.plain_formats import WRITES_JSON
 from .model.post_processor import read_templates
 from .patterns.pattern import PatternLike
 from .system.excerpt import first_few

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.compiler.collector import paused_collector
-from ..model.model import WRITES_JSON, Model
+from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, check_given, tokens_of_merges
 from ..model.vocab_checks import check_bytes
@@ -29,6 +29,7 @@ from ..system.user_warnings import warn_user
 from .json_text import read_json
 from .owners import OWN_NAMES, belongs_to_folder, find_owner
 from .packed_entries import has_twice, packed_entries, packed_merges
+from .plain_formats import WRITES_JSON, check_plain
 from .spelling import spell, spelled_lines, spelled_tokens, token_of, unspell, unspelled
 
 _END = "<|endoftext|>"
@@ -286,7 +287,7 @@ def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool 
     for path, target in zip((vocab_path, merges_path), targets, strict=True):
         if find_owner(target, OWN_NAMES):  # they say less than that folder's own, even of the same tokenizer
             raise belongs_to_folder(path)
-    model.check_plain("the format of GPT-2's files")
+    check_plain(model, "the format of GPT-2's files")
     if model.whole:
         raise ValueError(
             "this tokenizer takes pretokens that are tokens as they are, which merges.txt cannot express. A tokenizer.json "

@@ -7,13 +7,14 @@ import os
 from typing import Any
 
 from ..kernels.compiler.collector import paused_collector
-from ..model.model import WRITES_JSON, Model
+from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID, check_special_tokens
 from ..system.atomic_files import whole_file
 from ..system.excerpt import naming, shown
 from ..system.paths import Path
 from .json_text import read_json
+from .plain_formats import WRITES_JSON, check_plain
 from .tiktoken import from_base64, pattern_of, split_regex, to_base64
 
 # The special tokens of a file that lists none, up to its version v7; the rest are <SPECIAL_20> and so on.
@@ -104,7 +105,7 @@ def _special_tokens(entries: object, version: object, n_special: int) -> dict[st
 
 def write(path: Path, model: Model) -> None:
     """Write a tekken.json. Raises ValueError for what the format cannot hold, before anything is written."""
-    model.check_plain("tekken.json")
+    check_plain(model, "tekken.json")
     n_special = len(model.special)
     if sorted(model.special.values()) != list(range(n_special)):
         raise ValueError(

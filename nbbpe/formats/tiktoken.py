@@ -23,6 +23,7 @@ from ..system.excerpt import naming, shown
 from ..system.git_lfs import IS_LFS_POINTER, LFS_POINTER
 from ..system.paths import Path, check_tokenizer_file, not_meant
 from ..system.wrong_argument import WrongArgument
+from .plain_formats import check_plain
 from .tiktoken_package import tiktoken_package
 
 _ALL = r"(?s:.+)"  # for tiktoken: no splitting
@@ -195,7 +196,7 @@ def from_base64(spelled: bytes) -> bytes:
 
 def write(path: Path, model: Model) -> None:
     """Write a rank file, in the order of ranks, as an atomic write. ValueError if ranks would give other ids."""
-    model.check_plain("a file of ranks")
+    check_plain(model, "a file of ranks")
     vocab = model.as_ranks()
     with whole_file(path) as unfinished, open(unfinished, "wb") as file:
         file.writelines(b"%s %d\n" % (to_base64(token), rank) for rank, token in sorted(vocab.items()))
@@ -203,7 +204,7 @@ def write(path: Path, model: Model) -> None:
 
 def new_encoding(name: str, model: Model) -> Any:
     """A tiktoken.Encoding. Raises ImportError that says how to get tiktoken, or ValueError for what it cannot express."""
-    model.check_plain("tiktoken")
+    check_plain(model, "tiktoken")
     vocab = model.as_ranks()
     # Of special tokens with a common prefix tiktoken may take any.
     ordered = sorted(model.special)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..patterns.pattern import Pattern, PatternLike, get_pattern
 from ..system.excerpt import shown
 from ..system.lazy import lazy
-from ..text.normalizer import HOW_TO_LEAVE_OUT, NO_NORMALIZER, Normalizer, as_normalizer
+from ..text.normalizer import NO_NORMALIZER, Normalizer, as_normalizer
 from .extras import NO_EXTRAS, Extras, later_tokens
 from .packed_vocab import PackedVocab
 from .post_processor import read_templates
@@ -36,9 +36,6 @@ from .vocab_checks import NEVER, Merge, Vocab, check_bytes, check_merges, check_
 
 if TYPE_CHECKING:
     from ..kernels.encoding.merge_table import Merges
-
-# What writes a tokenizer.json, in messages about formats that hold less.
-WRITES_JSON = "Tokenizer.to_hf, or `nbbpe convert --to huggingface`"
 
 
 class Model:
@@ -305,36 +302,6 @@ class Model:
             return self.listed_merges(), self.whole
         except ValueError:
             return [(self.vocab[left], self.vocab[right]) for left, right in ordered_pairs(self.ordinary)], True
-
-    def check_plain(self, format_name: str) -> None:
-        """Raise ValueError if more is done to a text than to find special tokens and to split, for a format without more.
-
-        The error names everything that the format lacks, so that one change does not lead to the next error.
-        """
-        extras, parts = self.extras, []
-        normalizer = self.normalizer
-        if normalizer.does_more:
-            parts.append(f"normalizes text ({shown(normalizer.spelling)})")
-        elif normalizer.form is not None:
-            parts.append(f"puts text into the normal form {normalizer.form}")
-        if extras.cutter is not None:
-            parts.append(f"cuts a text by {', '.join(extras.cutter.kinds)} before it is split")
-        if extras.prefix_space:
-            parts.append("puts a space in front of a text")
-        if extras.shared:
-            parts.append(f"has added tokens with ids of ordinary tokens, such as {shown(extras.shared[0])}")
-        if extras.text_tokens:
-            parts.append(f"finds added tokens such as {shown(extras.text_tokens[0])} in ordinary text")
-        elif self.later or extras.ruled:
-            token = next(iter(self.later or extras.ruled))
-            parts.append(f"finds special token {shown(token)} by rules ({', '.join(extras.flags[token])})")
-        if not parts:
-            return
-        ignore = f". {HOW_TO_LEAVE_OUT}" if len(parts) == 1 and normalizer.kinds else ""
-        raise ValueError(
-            f"this tokenizer {', and '.join(parts)}, which {format_name} cannot express. A tokenizer.json "
-            f"({WRITES_JSON}) can{ignore}"
-        )
 
     def as_ranks(self) -> Vocab:
         """The vocabulary without special tokens, if merging by rank with ids as ranks gives the same; ValueError if not."""
