@@ -18,12 +18,12 @@ from ..training.learning_options import LearningOptions
 from ..training.merges import compile_beside_counting, learn_merges
 from ..training.superwords import Superwords, check_superwords, phrases
 from ..words.counting_options import CountingOptions
-from ..words.supply import Supply
+from ..words.supply import Splits, Supply
 from ..words.words_in_memory import record_of
 from .extension import start_from, with_seeds
 
 if TYPE_CHECKING:
-    from ..words.supply import Counted, Stage
+    from ..words.supply import Stage
 
 
 def train_from_bytes(
@@ -43,22 +43,19 @@ def train_from_bytes(
     first, last = passes[0], passes[-1]
     learned = _Learned(counting)
     if learning.rules.seeds:
-        with_seeds(learned.model(first.split), learning.rules.seeds, first.n_tokens, learning.tie_break)
+        with_seeds(learned.model(first.splits.tokenizer), learning.rules.seeds, first.n_tokens, learning.tie_break)
     compile_beside_counting()
-    print_outcome = supply.print_forecast(n_tokens, None if superwords is None else last.windows)
-
-    def count(each: _Pass) -> Counted:
-        supply.split = each.split  # of texts that only measure
-        return supply.count(n_tokens, each.windows)
+    print_outcome = supply.print_forecast(n_tokens, None if superwords is None else last.splits.words)
 
     # Few windows occur often enough where a number says how often, so that there is room for them beside the words; and if
     # there are none, that is an error now, and not after the first merges.
-    counted = [count(each) for each in (passes if isinstance(counting.min_word_count, int) else passes[:1])]
+    at_once = passes if isinstance(counting.min_word_count, int) else passes[:1]
+    counted = [supply.count(n_tokens, each.splits) for each in at_once]
     for number, each in enumerate(passes):
         if learned.stopping():
             break
         if number == len(counted):
-            counted.append(count(each))
+            counted.append(supply.count(n_tokens, each.splits))
         learned.go_on(supply.stages(counted[number], each.n_tokens), each)
     words, left_out = counted[0].words, counted[0].left_out
     print_outcome(len(words.counts) if left_out is None else left_out.n_all_words)
@@ -69,21 +66,19 @@ def train_from_bytes(
     training |= record_of(left_out)
     if superwords is not None:
         training["superwords"] = asdict(superwords) | record_of(counted[1].left_out if len(counted) > 1 else None)
-    model = Model.trained(learned.merges, supply.special_tokens, last.split, training)
+    model = Model.trained(learned.merges, supply.special_tokens, last.splits.tokenizer, training)
     return model.with_training(supply.record(counted[-1], model))
 
 
 class _Pass(NamedTuple):
     """A pass over the text, in which words are counted, and merges are learned from them.
 
-    windows  : the pattern by which words are counted
-    split    : the pattern of the tokenizer
+    splits   : how text is split
     n_tokens : up to which merges are learned
     learning : which pairs are merged
     """
 
-    windows: Pattern
-    split: Pattern
+    splits: Splits
     n_tokens: int
     learning: LearningOptions
 
@@ -97,7 +92,7 @@ def _passes(
     """
     split = supply.split
     if superwords is None:
-        return [_Pass(split, split, n_tokens, learning)]
+        return [_Pass(Splits(split, split), n_tokens, learning)]
     if not supply.inputs():
         raise WrongArgument("superwords are learned from text: counts do not record which words are neighbours")
     if any(each.is_read_once() for each in supply.inputs()):
@@ -108,8 +103,8 @@ def _passes(
     most_words = min(superwords.max_words, learning.rules.max_words or superwords.max_words)
     rules = replace(learning.rules, max_words=most_words, seeds=())
     return [
-        _Pass(split, split, superwords.after, learning),
-        _Pass(windows, joined, n_tokens, learning._replace(rules=rules)),
+        _Pass(Splits(split, split), superwords.after, learning),
+        _Pass(Splits(windows, joined), n_tokens, learning._replace(rules=rules)),
     ]
 
 
@@ -140,7 +135,7 @@ class _Learned:
             for stage in stages:
                 at = None
                 if len(self.merges) or seeds:
-                    model = with_seeds(self.model(during.split), seeds, during.n_tokens, learning.tie_break)
+                    model = with_seeds(self.model(during.splits.tokenizer), seeds, during.n_tokens, learning.tie_break)
                     assert model.merge_ids is not None
                     self.merges, at = model.merge_ids[:, :2], start_from(model, stage.words).start
                 if self.stopping() or 256 + len(self.merges) >= stage.n_tokens:

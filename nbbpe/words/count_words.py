@@ -94,6 +94,7 @@ def count_words(
     from ..counting.count_tables import arrow, batch_of, check_output, schema_of, write_counts
     from .corpus import Corpus
     from .counted_text import CountedText
+    from .supply import Splits
 
     pa = arrow()
     if output is not None:
@@ -106,7 +107,7 @@ def count_words(
         path = None if output is None else stack.enter_context(whole_file(output))
         limit = stack.enter_context(text.limited())
         print_outcome = text.print_forecast(None)
-        gathered = text.gathered(split, limit)
+        gathered = text.gathered(Splits(split, split), limit)
         schema = schema_of(Description(split, specials, text.denominator).metadata(), gathered.longest())
         if path is not None:
             print_outcome(write_counts(gathered.sorted_batches(), schema, path))

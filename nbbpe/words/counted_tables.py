@@ -13,7 +13,7 @@ from ..system.excerpt import first_few
 from ..system.progress import Progress
 from .corpus import Corpus
 from .counting_options import CountingOptions
-from .supply import Supply
+from .supply import Splits, Supply
 from .weights import check_weights, whole_factors
 
 
@@ -48,7 +48,7 @@ class CountedTables(Supply):
         super().__init__(options, description.pattern, description.special_tokens, denominator)
         self._tables = [(table, factor) for (table, _), factor in zip(tables, factors, strict=True)]
 
-    def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
+    def _gathered(self, splits: Splits, limit: Limit) -> Gathered:
         """The words of all tables. Raises ValueError where a row is not a word with a count."""
         gathering = Gathering(limit)
         with Progress(self._options.progress, "read counts", None, "words") as bar:

@@ -13,7 +13,7 @@ from ..sources.finding import find_by_item
 from ..system.progress import Progress, shows_bar
 from .corpus import Corpus
 from .counting_options import CountingOptions
-from .supply import Supply, print_no_outcome
+from .supply import Splits, Supply, print_no_outcome
 
 
 class CountedText(Supply):
@@ -52,9 +52,9 @@ class CountedText(Supply):
         began = time.perf_counter()
         return lambda n_words: say(forecast.outcome(time.perf_counter() - began, n_words))
 
-    def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
+    def _gathered(self, splits: Splits, limit: Limit) -> Gathered:
         options = self._options
-        rules = self._word_rules(split)
+        rules = self._word_rules(splits.words)
         gathering = Gathering(limit)
         with Progress(options.progress, "count words", total_size(self._inputs), "B") as bar:
             for factor, inputs in self._groups.items():

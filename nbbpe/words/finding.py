@@ -18,7 +18,7 @@ from .counting_options import CountingOptions
 from .mixed_text import MixedText, ParityText
 from .mixture import Mixture
 from .source_words import gather_source
-from .supply import Supply
+from .supply import Splits, Supply
 
 
 def find_supply(
@@ -63,10 +63,10 @@ class _PreparedText(CountedText):
         super().__init__(corpus, options, model.pattern, list(model.special))
         self._model = model
 
-    def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
+    def _gathered(self, splits: Splits, limit: Limit) -> Gathered:
         gathering = Gathering(limit)
         with Progress(self._options.progress, "count words", total_size(self._inputs), "B") as bar:
-            gather_source(gathering, self._inputs, self._word_rules(split), 1, bar.advance, self._model)
+            gather_source(gathering, self._inputs, self._word_rules(splits.words), 1, bar.advance, self._model)
         return gathering.finish()
 
 

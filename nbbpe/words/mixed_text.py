@@ -30,7 +30,7 @@ from .mixture import (
 )
 from .parity import Parity, with_groups
 from .source_words import gather_source
-from .supply import Counted, Stage, Supply
+from .supply import Counted, Splits, Stage, Supply
 
 
 class MixedText(Supply):
@@ -49,8 +49,8 @@ class MixedText(Supply):
         found = [*self._found.values(), *self._found_parallel.values()]
         return [each for inputs in found for each in inputs]
 
-    def count(self, n_tokens: int, split: Pattern | None = None) -> Counted:
-        return super().count(n_tokens, split)._replace(sources=self._sources)
+    def count(self, n_tokens: int, splits: Splits | None = None) -> Counted:
+        return super().count(n_tokens, splits)._replace(sources=self._sources)
 
     def record(self, counted: Counted, model: Model) -> dict[str, Any]:
         records = {name: dict(record) for name, record in counted.sources.records.items()}
@@ -94,15 +94,15 @@ class MixedText(Supply):
         after = " to train on, as compressed text may be larger than estimated, and"
         _warn_of_sampled(larger, f"max_bytes={mixture.max_bytes} leaves more than twice as much text of", after)
 
-    def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
-        counted, skipped = self._count(split, limit)
+    def _gathered(self, splits: Splits, limit: Limit) -> Gathered:
+        counted, skipped = self._count(splits, limit)
         gathering = Gathering(limit)
         for name, words in counted.trained.items():
             words.add_to(gathering, counted.multipliers[name])
         gathering.skipped += skipped
         return gathering.finish()
 
-    def _count(self, split: Pattern, limit: Limit) -> tuple[CountedMixture, list[Skipped]]:
+    def _count(self, splits: Splits, limit: Limit) -> tuple[CountedMixture, list[Skipped]]:
         """The words of each source, and the malformed records that were skipped."""
         options = self._options
         size = total_size([each for inputs in self._found.values() for each in inputs])
@@ -112,18 +112,18 @@ class MixedText(Supply):
         size = None if size is None or measures is None else size + measures
         with Progress(options.progress, "count words", size, "B") as bar:
 
-            def count(inputs: list[Input], by: Pattern = split) -> Gathered:
+            def count(inputs: list[Input], by: Pattern = splits.words) -> Gathered:
                 gathering = Gathering(limit)
                 gather_source(gathering, inputs, self._word_rules(by), options.n_workers, bar.advance, self._model)
                 return gathering.finish()
 
             def measure(inputs: list[Input]) -> WordCounts:
-                return count(inputs, self.split).in_memory()
+                return count(inputs, splits.tokenizer).in_memory()
 
             counted = count_mixture(self._mixture, self._found, limit, count, measure)
             if not self._was_read:
                 self._warn_of_samples(counted)
-            found = {name: count(inputs, self.split) for name, inputs in self._found_parallel.items()}
+            found = {name: count(inputs, splits.tokenizer) for name, inputs in self._found_parallel.items()}
         parallel = {name: gathered.in_memory() for name, gathered in found.items()}
         self._sources = CountedSources(counted.held_out, parallel, counted.records)
         return counted, [each for some in (*counted.trained.values(), *found.values()) for each in some.skipped]
@@ -165,8 +165,8 @@ class ParityText(MixedText):
         least = 1 if counted.left_out is None else counted.left_out.min_word_count * self.denominator
         return [int((counts >= least).sum()) for counts in counted.sources.counts]
 
-    def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
-        counted, skipped = self._count(split, limit)
+    def _gathered(self, splits: Splits, limit: Limit) -> Gathered:
+        counted, skipped = self._count(splits, limit)
         parts = []
         for name in self._names:
             words = counted.trained[name].in_memory()

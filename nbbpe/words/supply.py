@@ -43,6 +43,17 @@ class Stage(NamedTuple):
     groups: Groups | None = None
 
 
+class Splits(NamedTuple):
+    """How text is split.
+
+    words     : the pattern by which the words to train on are counted
+    tokenizer : that of the later tokenizer, by which text is split that only measures
+    """
+
+    words: Pattern
+    tokenizer: Pattern
+
+
 class Supply(ABC):
     """Words with counts.
 
@@ -57,16 +68,15 @@ class Supply(ABC):
         self.special_tokens = special_tokens
         self.denominator = denominator
 
-    def count(self, n_tokens: int, split: Pattern | None = None) -> Counted:
-        """The words, as far as they fit for training `n_tokens` tokens; with another pattern if one is given, but not of
-        text that only measures.
+    def count(self, n_tokens: int, splits: Splits | None = None) -> Counted:
+        """The words, as far as they fit for training `n_tokens` tokens; with other patterns if they are given.
 
         Raises ValueError if there are none.
         """
         from .words_in_memory import words_that_fit
 
         with self.limited() as limit:
-            gathered = self.gathered(split or self.split, limit)
+            gathered = self.gathered(splits or Splits(self.split, self.split), limit)
             return Counted(*words_that_fit(gathered, n_tokens, limit, self._options.min_word_count, self.denominator))
 
     def limited(self) -> AbstractContextManager[Limit]:
@@ -93,12 +103,12 @@ class Supply(ABC):
         """The text to count, with texts that measure it; empty for tables of counts."""
         return []
 
-    def gathered(self, split: Pattern, limit: Limit) -> Gathered:
-        """The words, counted with a pattern. Raises ValueError where there are none.
+    def gathered(self, splits: Splits, limit: Limit) -> Gathered:
+        """The words, counted with these patterns. Raises ValueError where there are none.
 
         One warning says which malformed records were skipped, when the text is read for the first time.
         """
-        gathered = self._gathered(split, limit)
+        gathered = self._gathered(splits, limit)
         if not self._was_read:
             warn_of_skipped(gathered.skipped)
             self._was_read = True
@@ -107,8 +117,8 @@ class Supply(ABC):
         return gathered
 
     @abstractmethod
-    def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
-        """The words, counted with a pattern."""
+    def _gathered(self, splits: Splits, limit: Limit) -> Gathered:
+        """The words, counted with these patterns."""
 
     def _word_rules(self, split: Pattern) -> WordRules:
         """How text is made into words, by a pattern."""
