@@ -345,6 +345,9 @@ def test_digits_are_grouped_from_the_right_as_in_tokenizers(small, tmp_path, mod
     strings = ["the 1234567 cats, 12 of 1234th\n", "1234\n", "\u0661\u0662\u0663\u0664", "x" + "7" * 1024, "1 23 456", ""]
     ours = nbbpe.load(tmp_path / "tokenizer.json")
     assert_same(ours, theirs, strings)
+    if model == "trinity":
+        assert ours.pattern == [r"\p{Nd}{1,3}(?=(?:\p{Nd}{3})*(?!\p{Nd}))", "llama3"]
+        assert_same(ours, theirs, [f"{'1' * n} and {'2' * (n + 509)}x{'3' * n}" for n in range(1, 9)])
     ours.to_hf(tmp_path / "again.json")
     assert_same(ours, theirs_of(tmp_path / "again.json"), strings)
 

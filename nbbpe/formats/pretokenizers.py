@@ -24,6 +24,15 @@ BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": Tr
 # What ByteLevel does with use_regex.
 _BY_GPT2 = {"type": "Split", "pattern": {"Regex": NAMED["gpt2"].regexes[0]}, "behavior": "Isolated", "invert": False}
 
+# How Arcee's Trinity groups digits by three from the right: stretches of 510, which are split again. One regex does the
+# same, as 510 is a multiple of 3, and kernels split by that.
+_TRINITY = (
+    r"\p{Nd}{1,510}(?=(?>\p{Nd}{510})*(?:\P{Nd}|$))|\G\p{Nd}{510}",
+    r"\A\p{Nd}{1,2}(?=\p{Nd}{3}+\z)",
+    r"\A\p{Nd}{3}|\G\p{Nd}{3}",
+)
+_DIGITS_BY_THREE = r"\p{Nd}{1,3}(?=(?:\p{Nd}{3})*(?!\p{Nd}))"
+
 _BESIDE_BYTE_LEVEL = ("Digits", "Punctuation", *CUTS)
 _ONE_SET = regex.compile(
     r"(?:\\p\{\^?\w+\}|\\[sSdD]|\[(?:[^\\\[\]^&|~-]|\\.\{?\w*\}?|(?<=\w)-(?=\w))+\]|[^\\\[\](){}.*+?|^$])"
@@ -69,7 +78,16 @@ def read(steps: Sequence[dict[str, Any]], suffix: str | None = None) -> tuple[Pa
     if byte_level.get("use_regex", True):
         splits.append(get_pattern("gpt2"))
     splits += [_after_bytes(step) for step in steps[place + 1 :]]
-    return get_pattern([str(each.regex) for each in splits] or None), prefix_space, cutter
+    return get_pattern(_shorter([str(each.regex) for each in splits]) or None), prefix_space, cutter
+
+
+def _shorter(regexes: list[str]) -> list[str]:
+    """Fewer regexes that split as some in turn do, where such are known."""
+    for at in range(len(regexes) - len(_TRINITY) + 1):
+        rest = at + len(_TRINITY)
+        if regexes[at:rest] == [_from_oniguruma(each) for each in _TRINITY]:
+            return [*regexes[:at], _DIGITS_BY_THREE, *regexes[rest:]]
+    return regexes
 
 
 def _cutter_of_words(steps: Sequence[dict[str, Any]], suffix: str) -> Cutter:
