@@ -314,7 +314,7 @@ def split_by_states(automata, classes):
     return parts
 
 
-def split_decided(pieces, counts, splits, most_bytes):
+def split_decided(pieces, counts, splits):
     """The parts of pieces with counts, and which pieces are undecided: these are one part each, with the count 0.
 
     splits : functions that split in turn, each the parts of the one before; None is undecided
@@ -327,7 +327,7 @@ def split_decided(pieces, counts, splits, most_bytes):
             parts = None if None in split_parts else [part for each in split_parts for part in each]
             if parts is None:
                 break
-        if parts is None or len(piece.encode(errors="surrogateescape")) > most_bytes:
+        if parts is None:
             undecided.append(number)
             found.append((piece, 0))
         else:

@@ -136,10 +136,12 @@ def test_pieces_are_found_where_words_can_be_cut_from_spaces():
     for pattern in (*CASES, r"(?>\w+)|\s", *lists):
         words = get_pattern(pattern)
         assert (words.tables is not None) == (pattern not in ONE_PIECE), pattern
-    for pattern in WITHOUT_PIECES, r"(?m)^.+|\n", [r"(a)\1|.", r"\b\w+\b|\W"], LEFT_TO_REGEX["llama.cpp: SuperBPE"]:
+    for pattern in WITHOUT_PIECES, r"(?m)^.\w*|(?>\s)", [r"(a)\1|.", r"\b\w+\b|\W"]:
         found = get_pattern(pattern)
         assert found.tables is None
         assert not found.is_compiled
+    for pattern in LEFT_TO_REGEX["llama.cpp: SuperBPE"], r"(?m)^.+|(?>\n)":  # whose pretokens are long as well
+        assert get_pattern(pattern).is_partly_compiled
 
 
 WORDS = r"\b\p{Lu}\w*\b|" + AFTER_LETTER

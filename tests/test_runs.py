@@ -11,9 +11,9 @@ from effort import examples
 from hard_regexes import CASES, random_regex
 from timing import seconds
 
-from nbbpe.kernels.pieces.pattern_tables import ASKS, MATCH_ENDS, UNDECIDED
+from nbbpe.kernels.pieces.pattern_tables import ASKS, MATCH_ENDS
 from nbbpe.patterns.automaton import DEAD, START
-from nbbpe.patterns.partial_automaton import PartialAutomaton, _is_ahead, compile_partly
+from nbbpe.patterns.partial_automaton import PartialAutomaton, compile_partly
 from nbbpe.patterns.pattern_parser import Unsupported, parse
 from nbbpe.patterns.places import can_be_empty
 from nbbpe.patterns.runs import Runs
@@ -48,7 +48,6 @@ class Walk:
     """What the runs over all texts of some characters, up to a length, come to; see Runs."""
 
     def __init__(self, automaton: PartialAutomaton, characters: str, length: int) -> None:
-        self._automaton = automaton
         self._next_state, self._tells = automaton.next_state.tolist(), automaton.tells.tolist()
         n_states, n_classes = automaton.next_state.shape
         self.begun = np.zeros((n_classes + 1, n_classes), dtype=bool)
@@ -57,7 +56,7 @@ class Walk:
         self.fails = np.zeros(n_states, dtype=bool)
         for n in range(length + 1):
             for text in map("".join, product(characters, repeat=n)):
-                self._of_looks = [[*look.classes_of(text).tolist(), -1] for look in automaton.looks]
+                self._looks = [look.places(text) for look in automaton.looks]
                 self._split([*automaton.classes_of(text).tolist(), -1])
 
     def _split(self, classes: list[int]) -> None:
@@ -80,8 +79,7 @@ class Walk:
         for position, following in enumerate(classes[start:], start):
             while state != DEAD and self._tells[state][following] == ASKS:
                 asking = self._next_state[state][following]
-                number = self._tells[asking][-1] - ASKS
-                is_so = _is_ahead(self._automaton.looks[number], self._of_looks[number], position)
+                is_so = self._looks[self._tells[asking][-1] - ASKS][position]
                 state = self._next_state[asking][0 if is_so else -1]
             if state == DEAD:
                 break
@@ -193,8 +191,6 @@ def test_runs_come_to_all_that_walks_come_to():
             runs = Runs(automaton)
         except Unsupported:
             continue
-        if any((look.tells == UNDECIDED).any() for look in automaton.looks):
-            continue  # a walk would need the answer of `regex`
         characters = characters_of(automaton, *automaton.looks)
         walk = Walk(automaton, characters, 3 if len(characters) > 5 else 4)
         for name in NAMES:

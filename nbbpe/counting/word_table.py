@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.pieces import growing_table, piece_table
-from ..kernels.pieces.marked_pretokens import MOST_MARKED
+from ..kernels.pieces.marked_pretokens import MARK_BYTES
 from ..kernels.pieces.pretokens import new_split_scratch
 from ..kernels.pieces.split_words import split_decided
 from ..kernels.training import count_pieces
@@ -159,7 +159,7 @@ def _split_partly(pieces: WordCounts, pattern: Pattern, by_regex: bool) -> Itera
         yield from _split_by_regex(pieces, np.arange(n), pattern)
         return
     undecided: list[NDArray[np.int64]] = []
-    scratch = np.empty(MOST_MARKED, dtype=np.uint8)
+    scratch = np.empty(MARK_BYTES * int(np.diff(pieces.starts).max(initial=0)), dtype=np.uint8)
     first = 0
     while first < n:
         end = max(first + 1, int(np.searchsorted(pieces.starts, pieces.starts[first] + _SPLIT_BYTES, side="right")) - 1)

@@ -6,7 +6,6 @@ By a pattern that is not compiled; or, as the reference for kernels, by any, and
 from __future__ import annotations
 
 import time
-from array import array
 from itertools import accumulate
 from typing import Any
 
@@ -19,12 +18,14 @@ from ..kernels.encoding.merge_table import Merges
 from ..kernels.encoding.pending_pieces import MOST_COPIED
 from ..kernels.encoding.split_ahead import FROM, LAST, MARKS, MOST_AHEAD, N_MARKED, REACH, SPLIT, TO, clear_marks
 from ..kernels.machine.intrinsics import PADDING
+from ..kernels.pieces.marked_pretokens import MOST_MARKED
 from ..kernels.pieces.pattern_tables import SEAM_LETTERS
 from ..kernels.pieces.special_tokens import SpecialTokens
 from ..model.long_merges import interruptible_if_long
 from ..patterns.pattern import Pattern
 from ..patterns.pattern_tables import tables_for_regex
-from ..text.utf8 import to_text
+from ..text.text_splitter import TextSplitter
+from ..text.utf8 import padded, to_text
 from ..text.windows import Window
 from .compiled_encoder import CompiledEncoder
 from .encoder_state import EncoderState
@@ -57,7 +58,7 @@ class PieceRegexEncoder(CompiledEncoder):
         self.in_python = by_regex or not pattern.rarely_needs_regex
         if self.in_python:
             self.cut_by = None
-        self._pattern = pattern
+        self._pattern, self._by_regex = pattern, by_regex
         self._splits_ahead = True
 
     def _advance(self, window: Window, position: int, state: EncoderState, *more: Any) -> tuple[int, int, int, int]:
@@ -73,14 +74,17 @@ class PieceRegexEncoder(CompiledEncoder):
         its pretokens are short."""
         ahead, at = state.split.data, int(state.work[TEXT]) + position
         is_marked = ahead[FROM] <= at and at + piece_end - position <= ahead[TO]
-        if piece_end - position <= MOST_COPIED and not is_marked:
+        # A piece for which the kernel has no room may be decided all the same.
+        is_short = piece_end - position <= (MOST_COPIED if self._by_regex else MOST_MARKED)
+        if is_short and not is_marked:
             self._split_ahead(state, window, position, piece_end)
             return -NEED_LONG
         copy = window.data[position:piece_end].tobytes()
-        ends = _marked_ends(state, at - ahead[FROM], copy) if is_marked else []
-        ends = ends or [*accumulate(self._lengths(copy))]
+        ends = _marked_ends(state, at - ahead[FROM], copy) if is_marked else None
+        if ends is None:
+            ends = self._ends(copy)
         # The ends of the pretokens and then the piece in one array.
-        joined = b"".join((array("q", ends), copy, _PADDING))
+        joined = b"".join((ends.tobytes(), copy, _PADDING))
         content = np.frombuffer(joined, dtype=np.uint8)
 
         def encode() -> int:
@@ -88,6 +92,13 @@ class PieceRegexEncoder(CompiledEncoder):
             return int(encode_split_piece(state.at, ends_at + 8 * n, ends_at, n, ids_at, self._id_size))
 
         return interruptible_if_long(encode, len(copy))
+
+    def _ends(self, piece: bytes) -> NDArray[np.int64]:
+        """Where the pretokens of a long piece end."""
+        if self._by_regex:
+            return np.cumsum(self._lengths(piece), dtype=np.int64)
+        found = TextSplitter(self._pattern).starts(padded(piece), 0, len(piece))
+        return np.concatenate([starts[1:] for starts in found])
 
     def _lengths(self, text: bytes) -> list[int]:
         """How many bytes each pretoken of a text has."""
@@ -124,15 +135,15 @@ class PieceRegexEncoder(CompiledEncoder):
         ahead[LAST], ahead[N_MARKED] = position, 0
 
 
-def _marked_ends(state: EncoderState, first: int, piece: bytes) -> list[int]:
-    """Where the pretokens of a marked piece end; nothing if another thread has changed it since it was split.
+def _marked_ends(state: EncoderState, first: int, piece: bytes) -> NDArray[np.int64] | None:
+    """Where the pretokens of a marked piece end; None if another thread has changed it since it was split.
 
     first : how many bytes before the piece were split with it
     """
     data, n = state.split.view(np.uint8), len(piece)
     if data[SPLIT + first :][:n].tobytes() != piece:
-        return []
-    return [*(1 + np.flatnonzero(data[MARKS + first :][: n - 1])).tolist(), n]
+        return None
+    return np.append(1 + np.flatnonzero(data[MARKS + first :][: n - 1]), n)
 
 
 def _reached(window: Window, position: int, stop: int) -> tuple[int, int]:

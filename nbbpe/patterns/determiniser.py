@@ -201,7 +201,6 @@ class _Determiniser:
             elif doubt is not None:  # it matters, as the run could go on
                 if not self._partial:
                     raise Unsupported(self._syntax[doubt])
-                # What the end of the text leaves undecided is so in the look-ahead's own automaton, too.
                 if self._asks and symbol < self._end and self._places[doubt][0] == LONG_AHEAD:
                     return ASKS, (before, places, answers, self._look_of[doubt])
                 return UNDECIDED, _DEAD

@@ -2,9 +2,9 @@
 
 It differs from another in three ways. What is before a match is known, so look-behind at one character is decided: a
 run starts in a state of its own after each class of characters. A state may ask whether a look-ahead at several
-characters matches from here on; that has an automaton of its own. And it may be *undecided*, where a run comes to an
-atomic group or the like and could go on by the next character. A text in which no run is undecided is split as `regex`
-splits it; any other is left to `regex`.
+characters matches from here on; that has an automaton of its own (look_automaton.py). And it may be *undecided*, where a
+run comes to an atomic group or the like and could go on by the next character. A text in which no run is undecided is split
+as `regex` splits it; any other is left to `regex`.
 
 A text is a piece here, or a part of one that other regexes have made.
 """
@@ -21,6 +21,7 @@ from ..kernels.pieces.pattern_tables import ASKS, MATCH_ENDS, NO_MATCH, UNDECIDE
 from .automaton import DEAD, START, Automaton, numbered, split_at_matches, without_dead_ends
 from .code_points import Partition
 from .determiniser import determined
+from .look_automaton import NEVER, LookAutomaton, compile_look
 from .pattern_parser import Node, Unsupported
 from .places import Places
 
@@ -37,12 +38,12 @@ class PartialAutomaton(Partition):
     tells      : uint8[n_states, n_classes + 1]    of a class, or (last) of the end: MATCH_ENDS before it, UNDECIDED, or 0.
                  If ASKS, the next state is one that asks: it tells ASKS + the number of a look-ahead of the end, and is
                  followed, before the same character, by its next state of class 0 if that matches, else of the last class
-    looks      : the automata of look-aheads, in which nothing is asked
+    looks      : of what is looked for
     """
 
     next_state: NDArray[np.uint16]
     tells: NDArray[np.uint8]
-    looks: tuple[PartialAutomaton, ...] = ()
+    looks: tuple[LookAutomaton, ...] = ()
 
     @property
     def n_states(self) -> int:
@@ -56,8 +57,16 @@ def compile_partly(tree: Node) -> PartialAutomaton:
     automaton = _compiled(places, tree, _MOST_SECONDS)
     if (automaton.tells[[START, *automaton.next_state[DEAD]]] == MATCH_ENDS).any():
         raise Unsupported("what matches the empty text")
-    looks = [_compiled(Places(partial=True), part, deadline - time.thread_time()) for part in places.looks]
-    return replace(automaton, looks=tuple(looks))
+    tells, looks = automaton.tells.copy(), []
+    is_asking = tells[:, -1] >= ASKS
+    for number, part in enumerate(places.looks):
+        try:
+            looks.append(compile_look(part, deadline - time.thread_time()))
+        except Unsupported:
+            looks.append(NEVER)
+            asks_it = (tells[:, -1] == ASKS + number)[automaton.next_state] & ~is_asking[:, None]
+            tells[:, :-1][asks_it & (tells[:, :-1] == ASKS)] = UNDECIDED
+    return replace(automaton, tells=tells, looks=tuple(looks))
 
 
 def _compiled(places: Places, tree: Node, most_seconds: float) -> PartialAutomaton:
@@ -83,9 +92,10 @@ def as_partial(automaton: Automaton) -> PartialAutomaton:
 
 def split_if_decided(automaton: PartialAutomaton, text: str) -> list[str] | None:
     """As automaton.split; None if a run is undecided."""
-    own, *of_looks = ([*each.classes_of(text).tolist(), _END] for each in (automaton, *automaton.looks))
+    classes = [*automaton.classes_of(text).tolist(), _END]
+    looks = [look.places(text) for look in automaton.looks]
     try:
-        return split_at_matches(text, lambda start: _match_end(automaton, own, of_looks, start))
+        return split_at_matches(text, lambda start: _match_end(automaton, classes, looks, start))
     except _Undecided:
         return None
 
@@ -94,46 +104,24 @@ class _Undecided(Exception):
     """A run came to something that is undecided."""
 
 
-def _match_end(automaton: PartialAutomaton, classes: list[int], of_looks: list[list[int]], start: int) -> int:
+def _match_end(automaton: PartialAutomaton, classes: list[int], looks: list[list[bool]], start: int) -> int:
     """Where the match ends that begins at `start` of a text; `start` where none does.
 
-    classes, of_looks : the classes of the text and its end, of the automaton and of each look-ahead
+    classes : of the text and its end; looks : where each look-ahead matches
     """
-    state, end = _start_at(automaton, classes, start), start
+    state = int(automaton.next_state[DEAD, classes[start - 1]]) if start else START
+    end = start
     for position in range(start, len(classes)):
         while state != DEAD and automaton.tells[state, classes[position]] == ASKS:
             asking = automaton.next_state[state, classes[position]]
-            number = automaton.tells[asking, -1] - ASKS
-            is_so = _is_ahead(automaton.looks[number], of_looks[number], position)
+            is_so = looks[automaton.tells[asking, -1] - ASKS][position]
             state = int(automaton.next_state[asking, 0 if is_so else -1])
         if state == DEAD:
             break
-        if _ends_match(automaton, state, classes[position]):
+        tells = automaton.tells[state, classes[position]]
+        if tells == UNDECIDED:
+            raise _Undecided
+        if tells == MATCH_ENDS:
             end = position
         state = int(automaton.next_state[state, classes[position]])
     return end
-
-
-def _is_ahead(look: PartialAutomaton, classes: list[int], start: int) -> bool:
-    """Whether a look-ahead matches from a place on."""
-    state = _start_at(look, classes, start)
-    for following in classes[start:]:
-        if state == DEAD:
-            return False
-        if _ends_match(look, state, following):
-            return True
-        state = int(look.next_state[state, following])
-    return False
-
-
-def _start_at(automaton: PartialAutomaton, classes: list[int], start: int) -> int:
-    """The state in which a run starts."""
-    return int(automaton.next_state[DEAD, classes[start - 1]]) if start else START
-
-
-def _ends_match(automaton: PartialAutomaton, state: int, following: int) -> bool:
-    """Whether a match ends before a class, or the end."""
-    tells = automaton.tells[state, following]
-    if tells == UNDECIDED:
-        raise _Undecided
-    return bool(tells == MATCH_ENDS)

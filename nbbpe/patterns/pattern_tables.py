@@ -8,6 +8,7 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,9 @@ from .boundaries import states_after
 from .code_points import Edges
 from .determiniser import UNDECODABLE
 from .levels import Level, Levels, join_levels
+from .look_automaton import LookAutomaton
 from .match_facts import has_stable_pretokens, needs_memo
-from .partial_automaton import PartialAutomaton, as_partial
+from .partial_automaton import PartialAutomaton, as_partial, split_if_decided
 from .pattern_parser import Unsupported
 from .rules import put_rules
 from .seams import seam_classes
@@ -140,16 +142,18 @@ def boundary_tables(levels: Sequence[Level], caseless: Edges) -> layout.PatternT
 
     caseless : as of `new_pattern_tables`
 
-    None if no boundary is between a word of ASCII and a space, so that pieces would be long, and a cache of no use. Raises
-    Unsupported for too many classes.
+    None if no boundary is between a word of ASCII and a space, so that pieces would be long, and a cache of no use, unless
+    pretokens are long as well. Raises Unsupported for too many classes.
     """
     joined = join_levels(levels)
     letters, space = joined.classes_of(string.ascii_letters), joined.classes_of(" ")
-    if not (joined.pairs[letters, space].all() or joined.pairs[space, letters].all()):
-        return None
     automata = partial_automata(levels)
+    have_automata = len(automata) == len(levels) <= layout.MOST_LEVELS
+    are_short = joined.pairs[letters, space].all() or joined.pairs[space, letters].all()
+    if not are_short and not (have_automata and _join_words(automata)):
+        return None
     tables = None
-    if len(automata) == len(levels) <= layout.MOST_LEVELS:
+    if have_automata:
         with suppress(Unsupported):  # too many classes
             tables = _tables_of_partial(levels, automata, caseless)
     if tables is None:
@@ -157,6 +161,12 @@ def boundary_tables(levels: Sequence[Level], caseless: Edges) -> layout.PatternT
     tables.view(np.int64)[layout.BY_REGEX] = True
     tables.flags.writeable = False
     return tables
+
+
+def _join_words(automata: Sequence[PartialAutomaton]) -> bool:
+    """Whether automata in turn leave words of ASCII in one pretoken, as in SuperBPE's patterns."""
+    words = f"{string.ascii_letters} {string.ascii_letters}"
+    return all(split_if_decided(automaton, words) == [words] for automaton in automata)
 
 
 def partial_automata(levels: Sequence[Level]) -> list[PartialAutomaton]:
@@ -168,31 +178,30 @@ def partial_automata(levels: Sequence[Level]) -> list[PartialAutomaton]:
 def _tables_of_partial(
     of_regexes: Sequence[Level], automata: Sequence[PartialAutomaton], caseless: Edges
 ) -> NDArray[np.uint64]:
-    """As `_tables_of_boundaries`, with the moves of an automaton for each level, and of those that it asks."""
+    """As `_tables_of_boundaries`, with the moves of an automaton for each level, and of its look-aheads."""
     looks = [look for automaton in automata for look in automaton.looks]
     try:
         levels = join_levels(of_regexes, [caseless], [*automata, *looks])
     except Unsupported:
         levels, caseless = join_levels(of_regexes, (), [*automata, *looks]), ()
-    all_automata = [each for automaton in automata for each in (automaton, *automaton.looks)]
-    bases = starts_of([automaton.n_states for automaton in all_automata])
+    # A state before those of each look-ahead; an automaton has its dead state there.
+    n_states_of = [[automaton.n_states, *(1 + look.n_states for look in automaton.looks)] for automaton in automata]
+    bases = starts_of([n for of_level in n_states_of for n in of_level])
     n_states = int(bases[-1])
     if layout.MOVE_BYTES * n_states > 1 << 16:
         raise Unsupported(f"automata of {n_states:,} states together")
     tables = _tables_of_boundaries(levels, n_states)
     numbers = tables.view(np.int64)
     moves = np.zeros((_N_BITS, n_states, 2), dtype=np.uint16)
-    starts = layout.MOVE_BYTES * (bases[:-1] + START)
-    at = 0
+    room = iter(pairwise(bases.tolist()))
     for level, automaton in enumerate(automata):
-        numbers[layout.STARTS + level] = starts[at]
-        looks_end = at + 1 + len(automaton.looks)
-        for number in range(at, looks_end):
-            _put_moves(all_automata[number], levels, moves[:, bases[number] : bases[number + 1]], int(bases[number]))
-        asking = np.flatnonzero(automaton.tells[:, -1] >= layout.ASKS)
-        numbers_of_looks = automaton.tells[asking, -1].astype(np.int64) - layout.ASKS
-        moves[layout.END_CLASS, bases[at] + asking, 0] = starts[at + 1 : looks_end][numbers_of_looks]
-        at = looks_end
+        base, end = next(room)
+        numbers[layout.STARTS + level] = layout.MOVE_BYTES * (base + START)
+        _put_moves(automaton, levels, moves[:, base:end], base)
+        for look in automaton.looks:
+            before, (base, end) = base, next(room)
+            moves[layout.END_CLASS, before, 0] = layout.MOVE_BYTES * base
+            _put_look_moves(look, levels, moves[:, base + 1 : end], base + 1)
     moves_at = int(numbers[layout.MOVES_AT])
     tables.view(np.uint8)[moves_at : moves_at + moves.nbytes] = moves.reshape(-1).view(np.uint8)
     numbers[layout.N_LEVELS] = len(automata)
@@ -210,6 +219,14 @@ def _put_moves(automaton: PartialAutomaton, levels: Levels, moves: NDArray[np.ui
     moves[layout.END_CLASS, :, 1] = automaton.tells[:, -1]
     asking = automaton.tells[:, -1] >= layout.ASKS
     moves[layout.IF_NOT, asking, 0] = rows[asking, -1]  # and IF_SO, class 0, has what is next if it matches
+
+
+def _put_look_moves(look: LookAutomaton, levels: Levels, moves: NDArray[np.uint16], base: int) -> None:
+    """Write the moves of a look-ahead, whose first state is the state `base` of all."""
+    class_at = levels.class_in(look)
+    moves[: levels.n_classes, :, 0] = layout.MOVE_BYTES * (base + look.next_state[:, class_at].T.astype(np.int64))
+    moves[: levels.n_classes, :, 1] = look.matches[:, class_at].T
+    moves[layout.END_CLASS, :, 1] = look.matches[:, -1]
 
 
 def have_partial_automata(tables: layout.PatternTables) -> bool:

@@ -21,10 +21,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.pieces.pattern_tables import MATCH_ENDS, UNDECIDED
 from .automaton import DEAD, START
 from .code_points import Edges, membership
 from .levels import Levels
+from .look_automaton import LookAutomaton
 from .partial_automaton import PartialAutomaton
 from .pattern_parser import Unsupported
 from .runs import Runs
@@ -84,14 +84,10 @@ def _own(letters: set[int], class_at: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.unique(class_at[sorted(letters)])
 
 
-def _settles(look: PartialAutomaton, letters: NDArray[np.int64]) -> bool:
+def _settles(look: LookAutomaton, letters: NDArray[np.int64]) -> bool:
     """Whether a look-ahead that has come to a letter cannot tell another one after it from the end of the text."""
-    if (look.tells == UNDECIDED).any():
-        return False
-    states = np.setdiff1d(look.next_state[START:, letters], DEAD)
-    tells = look.tells[np.ix_(states, letters)]
-    goes_on = (tells != MATCH_ENDS) & (look.next_state[np.ix_(states, letters)] != DEAD)
-    return not (goes_on | (tells != look.tells[states, -1:])).any()
+    before_letters = np.unique(look.next_state[:, letters])
+    return bool((look.next_state[np.ix_(before_letters, letters)] == look.next_state[0, letters]).all())
 
 
 def _harm_of(runs: Runs, letters: NDArray[np.int64]) -> tuple[set[int], set[int]] | None:

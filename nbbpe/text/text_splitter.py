@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.pieces.boundaries import mark_cuts, new_classes
-from ..kernels.pieces.marked_pretokens import MOST_MARKED
+from ..kernels.pieces.marked_pretokens import MARK_BYTES
 from ..kernels.pieces.pretokens import new_split_scratch
 from ..kernels.pieces.split_text import split_text
 from ..kernels.pieces.split_words import split_decided
@@ -96,10 +96,11 @@ class TextSplitter:
 
     def _in_pieces(self, text: NDArray[np.uint8], start: int, end: int) -> Iterator[NDArray[np.int64]]:
         """By partial automata; `regex` splits the pieces that these do not decide."""
-        marks, classes = np.empty(MOST_MARKED, dtype=np.uint8), new_classes()
+        classes = new_classes()
         while start < end:
             pieces = self._pieces(text, start, end, classes)
             n = int(pieces[-1]) - start
+            marks = np.empty(MARK_BYTES * int(np.diff(pieces).max()), dtype=np.uint8)
             starts, counts = np.empty(n + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
             ones, undecided = np.ones(len(pieces) - 1, dtype=np.int64), np.empty(len(pieces) - 1, dtype=np.int64)
             n_found, n_undecided = split_decided(text, pieces, ones, self._pattern.tables, marks, starts, counts, undecided)

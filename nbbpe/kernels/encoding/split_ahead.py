@@ -8,7 +8,7 @@ An array of int64 takes the place of the scratch of splitting (EncodeState.split
     REACH      how many bytes to split ahead next
     marks      uint8[MOST_AHEAD] from offset MARKS on, one for each byte from FROM on: 1 where a pretoken ends after it
     text       uint8[MOST_AHEAD] from offset SPLIT on: the bytes from FROM on, as they were when `regex` split them
-    own marks  uint8[MOST_MARKED] from offset OWN_MARKS on: of one piece, that is split by partial automata
+    own marks  scratch for one piece of MOST_MARKED bytes, from offset OWN_MARKS on, that is split by partial automata
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..compiler.jit import inlined
 from ..machine.intrinsics import read_i64, read_u8, write_i64
-from ..pieces.marked_pretokens import MOST_MARKED, mark_pretokens
+from ..pieces.marked_pretokens import MARK_BYTES, MOST_MARKED, mark_pretokens
 
 FROM, TO, N_MARKED, LAST, REACH = range(5)
 NOWHERE = -1
@@ -28,7 +28,7 @@ OWN_MARKS = SPLIT + MOST_AHEAD
 
 def new_split_ahead() -> NDArray[np.int64]:
     """Make the array, with nothing marked."""
-    ahead = np.zeros((OWN_MARKS + MOST_MARKED + 7) // 8, dtype=np.int64)
+    ahead = np.zeros((OWN_MARKS + MARK_BYTES * MOST_MARKED + 7) // 8, dtype=np.int64)
     clear_marks(ahead)
     return ahead
 

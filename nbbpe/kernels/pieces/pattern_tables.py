@@ -29,9 +29,11 @@ set of classes after which a run can be in such a state.
 
 *Partial.* With BY_REGEX, N_LEVELS is 0 if `regex` splits all pieces; else it splits those in which something is
 UNDECIDED (see patterns/partial_automaton.py). If a move ASKS, the next state asks whether a look-ahead matches from the
-place on. Its next state at the end is the start of the look-ahead; the walk goes on, before the same character, with
-its next state of class IF_SO or IF_NOT. The state before each start is none that a walk is in: its moves are the states
-in which a match starts after a character of each class.
+place on: at the end it tells ASKS + the number of this; the walk goes on, before the same character, with its next state of
+class IF_SO or IF_NOT. The state before each start is none that a walk is in: its moves are the states in which a match
+starts after a character of each class. At the end, its next state is the one before the states of the first look-ahead, and
+so on to the last one, which has 0 there. These are read from the end of a text to its start: the next state is that before
+the character, and a move tells whether the look-ahead matches after it.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
 from ..compiler.jit import kernel
 from ..compiler.signature import int64, reads, uint8, uint64
 from ..machine.intrinsics import address_of
-from .marked_pretokens import MOST_MARKED, mark_pretokens, marked_end
+from .marked_pretokens import mark_pretokens, marked_end
 
 
 @kernel(reads(uint8[:]), reads(int64[:]), reads(int64[:]), reads(uint64[:]), uint8[:], int64[:], int64[:], int64[:])
@@ -12,7 +12,7 @@ def split_decided(text, starts, counts, pattern, marks, word_starts, word_counts
 
     text        : uint8[* + PADDING], starts : int64[n + 1], counts : int64[n], read    the pieces, none of them empty
     pattern     : uint64[*], read    see pattern_tables.py
-    marks       : uint8[MOST_MARKED], scratch
+    marks       : uint8[MARK_BYTES * bytes of the longest piece], scratch
     word_starts : int64[n_bytes + 1], word_counts : int64[n_bytes], filled    for n_bytes of pieces. An undecided piece is a
                   word with the count 0
     undecided   : int64[n], filled with the numbers of such pieces
@@ -24,7 +24,7 @@ def split_decided(text, starts, counts, pattern, marks, word_starts, word_counts
     word_starts[0] = starts[0]
     for piece in range(counts.shape[0]):
         start, end = starts[piece], starts[piece + 1]
-        is_decided = end - start <= MOST_MARKED and mark_pretokens(text_at + start, text_at + end, pattern_at, marks_at) > 0
+        is_decided = mark_pretokens(text_at + start, text_at + end, pattern_at, marks_at) > 0
         if not is_decided:
             undecided[n_undecided] = piece
             n_undecided += 1
