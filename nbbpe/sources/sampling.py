@@ -67,7 +67,7 @@ class SampledInput(Input):
 
     def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
         """See Input. A file of plain text that special tokens divide is one part, as a cut could divide a document."""
-        source, dividers = self._source, tuple(rules.special_tokens)
+        source, dividers = self._source, rules.special_tokens
         if not isinstance(source, PlainText):
             return [SampledPart(part, self._sample) for part in source.cut(part_bytes, rules)]
         if dividers:
@@ -86,7 +86,7 @@ class SampledPart(Part):
 
     part: Part
     sample: Sample
-    dividers: tuple[bytes, ...] = ()
+    dividers: Sequence[bytes] = ()
 
     def span(self) -> tuple[int, int | None]:
         """See Part."""
@@ -166,4 +166,4 @@ def _with_cuts(window: Window, ends: NDArray[np.int64]) -> NDArray[np.int64]:
             while most and window.data[start] & 0xC0 == 0x80:
                 start, most = start - 1, most - 1
             cuts.append(start)
-    return np.sort(np.concatenate([ends, np.array(cuts, dtype=np.int64)])) if cuts else ends
+    return np.sort(np.concatenate([ends, np.array(cuts, dtype=np.int64)]))

@@ -133,11 +133,8 @@ def words_that_fit(
         sizes.kept = [int(sizes.n_words[least:].sum()), int(sizes.n_bytes[least:].sum()), 0]
     if not sizes.kept[0]:
         raise WrongArgument(f"{argument('min_word_count', min_word_count)} skips every word: none occurs that often")
-    is_all = sizes.kept[0] == sizes.all[0]
-    if words is not None and is_all:
-        return words, None
     kept = _collected(measured, threshold, sizes)
-    if is_all:
+    if sizes.kept[0] == sizes.all[0]:
         return kept, None
     sizes.kept[2] = total_of(kept.counts)
     left_out = sizes.left_out()
