@@ -668,6 +668,8 @@ def test_a_mixture_has_weights_of_its_own_and_takes_the_rest():
         nbbpe.train(mixture, 270, weights=[1, 2])
     with pytest.raises(TypeError, match="a Mixture is counted by own workers: leave executor out"):
         nbbpe.train(mixture, 270, executor=ThreadPoolExecutor(1))
+    with pytest.raises(TypeError, match="give source or documents, not both"):
+        nbbpe.train(mixture, 270, documents=["the cat"])
     rare = nbbpe.train(mixture, 270, min_word_count=4, memory_limit="1GB")
     assert rare.provenance["training"]["left_out"]["n_words"] == 4
     assert "mixture" in rare.provenance["training"]

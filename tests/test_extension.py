@@ -547,6 +547,13 @@ def test_text_that_is_changed_takes_no_weights_and_no_executor(tmp_path, argumen
         nbbpe.train([tmp_path / "a.txt"], 257, start=tok, **arguments)
 
 
+def test_text_that_is_not_changed_takes_weights(tmp_path):
+    (tmp_path / "a.txt").write_text("the the")
+    (tmp_path / "b.txt").write_text("hat hat hat")
+    weighted = nbbpe.train([tmp_path / "a.txt", tmp_path / "b.txt"], 257, start=nbbpe.Tokenizer(BYTES, []), weights=[2, 1])
+    assert weighted.merges == [(b"t", b"h")]
+
+
 @pytest.mark.parametrize(("ours", "theirs"), [([], ["<s>"]), (["<s>"], []), (["<s>"], ["<t>"])])
 def test_counts_with_other_special_tokens_are_refused(ours, theirs):
     pytest.importorskip("pyarrow")
@@ -565,7 +572,9 @@ def test_counts_are_gone_on_from_to_the_same_result():
     counts = nbbpe.count_words(documents=[text])
     whole = nbbpe.train(documents=[text], vocab_size=300)
     start = nbbpe.train(counts=counts, vocab_size=280)
-    assert nbbpe.train(counts=counts, vocab_size=300, start=start).merges == whole.merges
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="the tokenizer changes text")
+        assert nbbpe.train(counts=counts, vocab_size=300, start=start).merges == whole.merges
     assert start.extend(counts=counts, vocab_size=300).merges == whole.merges
     with pytest.raises(ValueError, match="the pattern 'cl100k', and that of the tokenizer is 'gpt2'"):
         start.extend(counts=nbbpe.count_words(documents=[text], pattern="cl100k"), vocab_size=300)
