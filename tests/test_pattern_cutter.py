@@ -39,6 +39,7 @@ EXACT: dict[str, list[dict[str, Any]]] = {
     "WhitespaceSplit": [{"type": "WhitespaceSplit"}, WORD_END],
     "BertPreTokenizer": [{"type": "BertPreTokenizer"}, DIGITS],
     "words of at most three": [keeping(r"\S{1,3}"), DIGITS, WORD_END],
+    "words that whitespace or the end ends": [keeping(r"\p{L}+(?=\s)|\p{L}+\z|\p{L}|[^\s\p{L}]+")],
     "letters alone": [keeping(r"\p{L}+")],
 }
 INEXACT: dict[str, list[dict[str, Any]]] = {

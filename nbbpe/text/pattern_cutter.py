@@ -54,8 +54,7 @@ class PatternCutter:
         automaton, never = self._keeping, always_left(self._keeping)
         whitespace = automaton.classes_of(WHITESPACE)
         return bool(
-            automaton.in_pieces is None
-            and (never | ~can_be_left(automaton)).all()  # so that the first character tells a match from what is between
+            (never | ~can_be_left(automaton)).all()  # so that the first character tells a match from what is between
             and never[whitespace].all()
             and (certain_pairs(automaton)[:, whitespace].all(axis=1) | never).all()
         )
