@@ -621,10 +621,7 @@ def test_a_source_of_which_a_sample_has_no_document_is_named_once(tmp_path, limi
     ("limits", "said"),
     [
         ({"held_out": 0.01}, "held_out=0.01 holds out no text of 'a', as whole documents"),
-        (
-            {"max_bytes": {"a": 10_000, "b": 10_000}},
-            "max_bytes={'a': 10000, 'b': 10000} leaves more than twice as much text",
-        ),
+        ({"max_bytes": 10_000}, "max_bytes=10000 leaves more than twice as much text"),
     ],
 )
 @pytest.mark.parametrize("parity", [False, True])
