@@ -199,8 +199,16 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         "'oo</w>' and 'oo\u0120' would both stand for the end of a word",
     ),
     "a merge of no two": (lambda: document(merges=[["h"]]), r"model.merges\[0\] must be two tokens, and is \['h'\]"),
+    "a merge with a number": (
+        lambda: document(merges=[["h", 1]]),
+        r"model.merges\[0\] must be two tokens, and is \['h', 1\]",
+    ),
     "a merge after the end": (
         lambda: document(merges=["h e", "o</w> o"]),
+        r"model.merges\[1\] goes on after the end of a word: 'o</w> o'",
+    ),
+    "a merge after a merge of what only looks like the end": (
+        lambda: document(vocab=with_token("</w>"), merges=["</w> h", "o</w> o"]),
         r"model.merges\[1\] goes on after the end of a word: 'o</w> o'",
     ),
     "a merge after a line that is skipped": (
@@ -223,6 +231,22 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         "pre_tokenizer is WordEnd and ByteLevel; .* 'WordEnd' is not known",
     ),
 }
+
+
+@pytest.mark.parametrize("token", ["</w>", "a\n</w>", "\u6f22", "\u6f22</w>"])
+def test_a_token_that_no_word_becomes_changes_nothing(tmp_path, token):
+    tokenizer = nbbpe.load(written(tmp_path, document(vocab=with_token(token))))
+    assert tokenizer.encode("hello hell o") == ids_of("hello hell o")
+    assert tokenizer.vocab_size == len(VOCAB) + 1
+
+
+@pytest.mark.parametrize("token", ["<x></w>", "\u6f22</w>"])
+def test_an_added_token_with_the_end_of_a_word_stays_as_it_is(tmp_path, token):
+    content = document(vocab=with_token(token))
+    content["added_tokens"].append({"id": len(VOCAB), **flagged(token, normalized=False)})
+    tokenizer = nbbpe.load(written(tmp_path, content))
+    assert tokenizer.encode(f"hello {token}o") == [*ids_of("hello"), len(VOCAB), *ids_of("o")]
+    assert tokenizer.token_to_id(token.encode()) == len(VOCAB)
 
 
 @pytest.mark.parametrize(("make", "message"), REFUSED.values(), ids=REFUSED)

@@ -42,10 +42,11 @@ def with_spaces(
     """
     if _SPACE not in entries:
         raise ValueError(f"model.vocab has no {shown(_SPACE)}, the token of a space, which nbbpe puts behind each word")
-    of_bytes = set(byte_characters().values())
-    for text in [text for text in entries if len(text) == 1]:
+    characters = set(byte_characters().values())
+    of_bytes = [text for text in entries if text in characters]
+    for text in of_bytes:
         end = text + suffix
-        if end not in entries and (text not in added or text in of_bytes):
+        if end not in entries:
             raise ValueError(f"model.vocab has {shown(text)}, and not {shown(end)} for the end of a word")
         if end in added:
             raise ValueError(
@@ -60,8 +61,7 @@ def with_spaces(
     if len(spelled) < len(entries):
         twin, other = next((old, new) for old, new in zip(entries, texts, strict=True) if old != new and new in entries)
         raise ValueError(f"model.vocab: {shown(twin)} and {shown(other)} would both stand for the end of a word")
-    ends = [[text[0], _SPACE] for text in texts if len(text) == 2 and text[1] == _SPACE and text not in added]
-    return spelled, ends + _respelled_merges(lines, numbers, suffix)
+    return spelled, [[text, _SPACE] for text in of_bytes] + _respelled_merges(lines, numbers, suffix)
 
 
 def _respelled_merges(lines: list[Any], numbers: Sequence[int], suffix: str) -> list[list[str]]:
@@ -71,10 +71,10 @@ def _respelled_merges(lines: list[Any], numbers: Sequence[int], suffix: str) -> 
         if not (isinstance(sides, list) and len(sides) == 2 and isinstance(sides[0], str) and isinstance(sides[1], str)):
             raise ValueError(f"model.merges[{number}] must be two tokens, and is {shown(line)}")
     lefts, rights = [left for left, _ in pairs], [right for _, right in pairs]
-    new_rights = _respelled(rights, suffix)
-    if _SPACE in "".join(lefts + rights) or _respelled(lefts, suffix) != lefts:
-        for number, (left, right), line in zip(numbers, pairs, lines, strict=True):
-            if _SPACE in left + right or (left.endswith(suffix) and left != suffix):
+    new_lefts, new_rights = _respelled(lefts, suffix), _respelled(rights, suffix)
+    if _SPACE in "".join(lefts + rights) or new_lefts != lefts:
+        for number, (left, right), new_left, line in zip(numbers, pairs, new_lefts, lines, strict=True):
+            if _SPACE in left + right or new_left != left:
                 raise ValueError(f"model.merges[{number}] goes on after the end of a word: {shown(line)}")
     return list(map(list, zip(lefts, new_rights, strict=True)))
 
