@@ -47,6 +47,7 @@ INEXACT: dict[str, list[dict[str, Any]]] = {
     "a character that is in matches and between them": [keeping(r"'s|\p{L}+")],
     "a match that depends on the end": [keeping(r"\p{L}+$|\p{L}")],
     "a match that depends on a space": [keeping(r"\p{L}+(?= )|\p{L}")],
+    "whitespace that is a match": [keeping(r"\S+|\s")],
     "whitespace that is kept": [keeping(r"[^ ]+")],
     "another behavior": [{**keeping(r"\s+"), "behavior": "Isolated"}],
     "what is between matches": [{**keeping(r"\s+"), "invert": False}],

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..patterns.automaton import Automaton
-from ..patterns.boundaries import always_left, can_be_left, certain_pairs
+from ..patterns.boundaries import always_left, certain_pairs
 from ..patterns.pattern import Pattern
 from ..system.lazy import lazy
 from ..system.stretches import gathered
@@ -53,11 +53,10 @@ class PatternCutter:
             return False
         automaton, never = self._keeping, always_left(self._keeping)
         whitespace = automaton.classes_of(WHITESPACE)
-        return bool(
-            (never | ~can_be_left(automaton)).all()  # so that the first character tells a match from what is between
-            and never[whitespace].all()
-            and (certain_pairs(automaton)[:, whitespace].all(axis=1) | never).all()
-        )
+        # Two characters with a certain boundary between them are not both left between matches. So what may stand before
+        # whitespace, which is left, begins a match or is in none: a first character tells a match from what is between.
+        is_cut = certain_pairs(automaton)[:, whitespace].all(axis=1)
+        return bool(never[whitespace].all() and (is_cut | never).all())
 
     def cut(self, data: bytes, breaks: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]] | None:
         """The parts of a text, with a separator and a break after each, and a byte for each break between them.
