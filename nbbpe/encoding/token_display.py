@@ -24,7 +24,7 @@ def visible(token: bytes) -> str:
     text = to_text(token)
     if unicodedata.category(text[0]).startswith("M"):
         text = "\u25cc" + text  # a mark combines with a dotted circle, not with the token before it
-    return text if text.isprintable() else "".join(map(_visible_character, text))
+    return "".join(map(_visible_character, text))
 
 
 def _visible_character(character: str) -> str:
