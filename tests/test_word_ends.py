@@ -156,6 +156,14 @@ def test_a_merge_behind_the_end_of_a_word_is_not_written(path, tmp_path, seed):
     assert not (tmp_path / "again.json").exists()
 
 
+def test_a_merge_with_an_end_that_came_later_is_not_written(path, tmp_path):
+    tokenizer, _ = nbbpe.load(path).drop([VOCAB.index("q</w>")])
+    for seed in "heq", "heq ", "q ":
+        tokenizer = tokenizer.extend(documents=[], rules=nbbpe.TokenRules(seeds=[seed]))
+    with pytest.raises(ValueError, match="has a merge of 'heq' and '\u0120', which goes on after the end of a word"):
+        tokenizer.to_hf(tmp_path / "again.json")
+
+
 def test_bytes_with_an_end_are_not_pruned(path, tmp_path):
     """A tokenizer.json could not be written without one, and a text uses few of them."""
     tokenizer = nbbpe.load(path)
