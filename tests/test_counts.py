@@ -113,11 +113,17 @@ def test_a_run_that_fails_leaves_the_file_that_was_there(tmp_path):
 
 
 def test_no_text_is_an_error():
-    with pytest.raises(ValueError, match="no text"):
+    with pytest.raises(ValueError, match=r"there is no text: the source is empty, or holds nothing but special tokens$"):
         nbbpe.count_words(documents=[""])
 
 
 # What is trained from it
+
+
+def test_the_progress_of_counts_is_told_in_words(counts):
+    said = []
+    nbbpe.train(counts=[counts, counts[:3]], vocab_size=258, progress=lambda *each: said.append(each))
+    assert [each for each in said if each[0] == "read counts"][-1] == ("read counts", counts.num_rows + 3, None)
 
 
 @pytest.mark.parametrize("tie_break", ["bytes", "ids", "huggingface"])

@@ -252,15 +252,18 @@ def test_normalized_text_is_counted_in_its_normal_form(quiet):
     assert start.extend(documents=["x<|s|>y"] * 3, vocab_size=258).token_to_id("<|s") is None
 
 
-def test_of_normalized_text_it_tells_the_progress_and_the_skipped_records(tmp_path):
+def test_of_normalized_text_it_tells_the_progress_and_the_skipped_records(tmp_path, sizes):
+    sizes(window=64)
     path = tmp_path / "a.jsonl"
-    path.write_text('{"text": "the cat"}\n{"x": 1}\n' * 2)
+    path.write_text('{"text": "the cat"}\n' * 20 + '{"x": 1}\n' * 20)
     start = nbbpe.Tokenizer(BYTES, [], normalizer="NFC")
     said = []
-    with pytest.warns(UserWarning, match="^2 malformed records were skipped"):
+    with pytest.warns(UserWarning, match="^20 malformed records were skipped"):
         start.extend(path, 258, on_error="skip", progress=lambda *each: said.append(each))
     size = path.stat().st_size
-    assert [each for each in said if each[0] == "count words"][-1] == ("count words", size, size)
+    counted = [each for each in said if each[0] == "count words"]
+    assert counted[0][1] < size
+    assert counted[-1] == ("count words", size, size)
 
 
 def test_special_tokens_of_the_start_are_no_part_of_a_word(quiet):
@@ -521,6 +524,9 @@ def test_seeds_alone_are_learned_where_there_are_no_documents(gpt2):
             tok.extend(documents=[], vocab_size=tok.vocab_size + 1, rules=rules)
         with pytest.raises(TypeError, match="vocab_size is missing"):
             tok.extend(documents=["dog"], rules=rules)
+    for others in {}, {"source": "a.txt", "documents": []}, {"weights": [], "documents": []}:
+        with pytest.raises(TypeError, match="vocab_size is missing"):
+            small.extend(rules=rules, **others)
     assert small.extend(documents=[], rules=nbbpe.TokenRules(seeds=["the"])).vocab_size == 264  # a token already
     with pytest.raises(ValueError, match="there is no text"):
         small.extend(documents=[], vocab_size=300)
