@@ -6,6 +6,8 @@ that whitespace is in no match, and changes none beside it: then a newline in th
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,7 +23,9 @@ from .utf8 import is_utf8, padded
 from .windows import CUT, SEPARATOR
 
 _NEWLINE, _SPACE = ord("\n"), ord(" ")
-_AT_ONCE = 1 << 20  # bytes that are cut together: arrays of numbers take many times as much memory
+# So many bytes are cut together, with those before the next whitespace: arrays of numbers take many times as much memory.
+_AT_ONCE = 1 << 20
+_WHITESPACE = re.compile(b"[ \n]")
 
 
 class PatternCutter:
@@ -69,17 +73,19 @@ class PatternCutter:
             return None
         before = np.cumsum(lengths) - lengths
         text[np.repeat(breaks[:, 0] - before, lengths) + np.arange(lengths.sum())] = _NEWLINE
-        if not is_utf8(text[: len(data)].tobytes()):
+        replaced = text[: len(data)].tobytes()
+        if not is_utf8(replaced):
             return None
         out: list[bytes] = []
         rows: list[NDArray[np.int64]] = []
         start = n_bytes = 0
         while start < len(data):
-            end = _end_of_stretch(data, start, breaks)
+            found = _WHITESPACE.search(replaced, start + _AT_ONCE)
+            end = found.start() if found else len(data)
             first, last = np.searchsorted(breaks[:, 0], [start, end])
-            of_stretch, found = self._cut_stretch(text, start, end, breaks[first:last])
+            of_stretch, of_parts = self._cut_stretch(text, start, end, breaks[first:last])
             out.append(of_stretch)
-            rows.append(found + np.array([n_bytes, n_bytes, 0]))
+            rows.append(of_parts + np.array([n_bytes, n_bytes, 0]))
             n_bytes += len(of_stretch)
             start = end
         return b"".join(out), np.concatenate([np.empty((0, 3), dtype=np.int64), *rows])
@@ -105,20 +111,6 @@ class PatternCutter:
         rows[:, 0], rows[:, 1] = ends - 1, ends
         rows[:, 2] = np.concatenate([np.full(n_parts, CUT), breaks[:, 2]])[order]
         return out.tobytes(), rows
-
-
-def _end_of_stretch(data: bytes, start: int, breaks: NDArray[np.int64]) -> int:
-    """Where a stretch of about _AT_ONCE bytes ends: before whitespace, or a break."""
-    end = start + _AT_ONCE
-    if end >= len(data):
-        return len(data)
-    space = max(data.rfind(character, start + 1, end) for character in (b" ", b"\n"))
-    if space < 0:
-        space = min((place for character in (b" ", b"\n") if (place := data.find(character, end)) > 0), default=len(data))
-    row = int(np.searchsorted(breaks[:, 0], space)) - 1  # the last break that starts before
-    if row >= 0 and space < breaks[row, 1]:
-        return int(breaks[row, 0] if breaks[row, 0] > start else breaks[row, 1])
-    return space
 
 
 def _code_points(text: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.int64]:
