@@ -157,7 +157,7 @@ class Gathering:
         self.limit = limit
         self.skipped: list[Skipped] = []
         self._parts: list[WordCounts] = []
-        self._are_distinct = True  # whether each part has each of its words once
+        self._are_distinct = True  # whether the last part has each of its words once
         self._n_bytes = 0
         self._runs: list[Run] = []
         self._total = 0
@@ -172,7 +172,7 @@ class Gathering:
             words = words._replace(counts=words.counts * factor)
         self._parts.append(words)
         self._n_bytes += n_bytes_of(words)
-        self._are_distinct = self._are_distinct and are_distinct
+        self._are_distinct = are_distinct
         if self.limit.is_reached(self._n_bytes):
             self._spill()
 
