@@ -407,6 +407,20 @@ def test_a_lack_of_pairs_that_small_weights_cause_is_told():
         nbbpe.train(counts=[{"the": 2, "hat": 2}], weights=[10], vocab_size=300, pattern="gpt2")
 
 
+def test_a_source_without_text_may_have_any_weight(tmp_path):
+    (tmp_path / "a.txt").write_text("the the")
+    (tmp_path / "b.txt").write_text("")
+    counts = nbbpe.count_words([tmp_path / "a.txt", tmp_path / "b.txt"], weights=[1, 10**30])
+    assert counter_of(counts) == {b"the": 1, b" the": 1}
+
+
+def test_a_word_that_a_table_has_twice_occurs_as_often_as_both_rows_say():
+    table = pa.table({"word": [b"the", b"the", b"cat"], "count": [1, 1, 1]})
+    tokenizer = nbbpe.train(counts=table, vocab_size=257, pattern="gpt2", min_word_count=2)
+    assert tokenizer.merges == [(b"t", b"h")]
+    assert tokenizer.provenance["training"]["left_out"]["n_words"] == 1
+
+
 def test_weights_are_integers_over_the_least_common_denominator():
     weights = check_weights([np.float64(0.25), Fraction(np.int64(1), np.int64(6)), np.int64(2)], 3, "counts")
     assert whole_factors(weights) == ([3, 2, 24], 12)

@@ -300,7 +300,7 @@ def test_nothing_is_saved_where_a_folder_or_a_pipe_is_in_the_place_of_a_file(tok
 @pytest.mark.parametrize(
     ("name", "content", "part"),
     [
-        ("tokenizer_config.json", {"tokenizer_class": "LukeTokenizer"}, "it is a 'LukeTokenizer'"),
+        ("tokenizer_config.json", {"tokenizer_class": "LukeTokenizer"}, "it is a 'LukeTokenizer'. Save it"),
         ("tokenizer_config.json", {"tokenizer_class": ["a"]}, r"it is a \['a'\]"),
         (
             "tokenizer_config.json",
