@@ -427,6 +427,7 @@ def test_invalid_arguments_are_refused(arguments, error, message):
     def mixture(parity):
         return nbbpe.Mixture({"a": "a.txt"}, parity=nbbpe.Parity(**parity) if isinstance(parity, dict) else parity)
 
+    mixture({"after": 256})
     with pytest.raises(error, match=message):
         mixture(**arguments)
 

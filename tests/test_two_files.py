@@ -235,6 +235,12 @@ def test_an_empty_token_is_no_part_of_a_text(tmp_path):
     check_as_transformers(saved(tmp_path, ["", *WHISPER], tokenizer_config=config))
 
 
+def test_a_token_of_the_older_list_that_has_a_name_is_special(tmp_path):
+    config = {"tokenizer_class": "RobertaTokenizer", "image_token": "<x>"}
+    listed = {"<x>": SIZE + len(ROBERTA), "<y>": SIZE + len(ROBERTA) + 1}
+    check_as_transformers(saved(tmp_path, ROBERTA, tokenizer_config=config, added_tokens=listed))
+
+
 def test_opt_puts_a_token_in_front(tmp_path):
     roles = dict.fromkeys(("bos_token", "eos_token", "unk_token"), flagged("</s>", normalized=True))
     config = {"tokenizer_class": "GPT2Tokenizer", "add_bos_token": True, "pad_token": flagged("<pad>"), **roles}
