@@ -1213,6 +1213,11 @@ def test_a_data_set_of_several_splits_is_refused_with_how_to_give_one(small):
         nbbpe.train(splits, 300)
     with pytest.raises(TypeError, match=r"a column of one split, such as texts\['train'\]\['text'\]$"):
         small.encode_batch(splits)
+    one = Frame()
+    one.column_names = one.columns
+    for other in Splits(), one:
+        with pytest.raises(TypeError, match=r"give one of its columns, or list\(texts\.values\(\)\)$"):
+            small.encode_batch(other)
 
 
 @pytest.mark.parametrize("kind", [set, frozenset])
