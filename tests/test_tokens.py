@@ -201,6 +201,7 @@ def test_tokens_are_a_row_of_named_tuples(small):
         ("é中🙂".encode(), "é中🙂"),
         (b"\xf0\x9f", r"\xf0\x9f"),
         (b"a\xffb", r"a\xffb"),
+        (b"\x80", r"\x80"),
         (b"\t\r\x00\x1b[0m\x7f", "␉␍␀␛[0m␡"),
         (b"a\n\nb", "a␊\n␊\nb"),
         ("\x85\xa0\u202e\u200d\u3000".encode(), r"\u0085\u00a0\u202e\u200d\u3000"),
