@@ -211,6 +211,8 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         lambda: document(merges=[["h", 1]]),
         r"model.merges\[0\] must be two tokens, and is \['h', 1\]",
     ),
+    "a merge with a number on the left": (lambda: document(merges=[[1, "h"]]), r"model.merges\[0\] must be two tokens"),
+    "a merge that is an object": (lambda: document(merges=[{"h": 1, "e": 2}]), r"model.merges\[0\] must be two tokens"),
     "a merge after the end": (
         lambda: document(merges=["h e", "o</w> o"]),
         r"model.merges\[1\] goes on after the end of a word: 'o</w> o'",
