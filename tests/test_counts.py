@@ -112,6 +112,18 @@ def test_a_run_that_fails_leaves_the_file_that_was_there(tmp_path):
     assert os.listdir(tmp_path) == [path.name]
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"split_with": "foo"}, "split_with must be one of auto, compiled, regex, not 'foo'"),
+        ({"split_with": "compiled", "pattern": r"(\w)\1|\w"}, "cannot be compiled"),
+    ],
+)
+def test_a_way_of_splitting_that_cannot_be_is_an_error(options, message):
+    with pytest.raises(ValueError, match=message):
+        nbbpe.count_words(documents=["aab"], **options)
+
+
 def test_no_text_is_an_error():
     with pytest.raises(ValueError, match=r"there is no text: the source is empty, or holds nothing but special tokens$"):
         nbbpe.count_words(documents=[""])
