@@ -218,6 +218,16 @@ def test_a_folder_without_a_tokenizer_is_an_error_that_says_what_was_looked_for(
         nbbpe.load(tmp_path)
 
 
+def test_loading_another_format_as_our_folder_is_an_error_that_says_what_reads_it(tokenizer, tmp_path):
+    ranks, other = tmp_path / "x.tiktoken", tmp_path / "other"
+    tokenizer.save_tiktoken(ranks)
+    other.mkdir()
+    tokenizer.to_hf(other / "tokenizer.json")
+    for path in ranks, other, other / "tokenizer.json":
+        with pytest.raises(FileNotFoundError, match=r"is not a folder that Tokenizer\.save wrote.*nbbpe\.load reads other"):
+            nbbpe.Tokenizer.load(path)
+
+
 @pytest.mark.parametrize("content", [b"", b"hello world\n", b"\xff\xfe\x00", b"low lower\n", b"IQ==\n"])
 def test_a_file_of_no_format_is_an_error_that_says_what_could_be(tmp_path, content):
     (tmp_path / "a file.bin").write_bytes(content)

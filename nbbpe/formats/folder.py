@@ -239,7 +239,9 @@ def _read_about(folder: str) -> dict[str, Any]:
     if not os.path.exists(path):
         if not os.path.exists(folder):
             raise FileNotFoundError(f"{folder!r} is missing{not_meant(folder)}")
-        raise FileNotFoundError(f"{folder!r} has no nbbpe.json, so Tokenizer.save did not write it")
+        raise FileNotFoundError(
+            f"{folder!r} is not a folder that Tokenizer.save wrote, as it has no nbbpe.json; nbbpe.load reads other formats"
+        )
     about: dict[str, Any] = read_json(path)
     check_format(about, path, "nbbpe", _VERSION, _VERSION_WITH_RULES)
     if about.get(_SAVING):
