@@ -87,4 +87,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    # What a tab key offers. It looks each name up, so without `hf`, which imports transformers.
+    modules = ["arrow_functions", "evaluation", "inspection", "njit", "tiktoken"]
+    return sorted({*__all__, *modules, *(name for name in globals() if name.startswith("__"))})

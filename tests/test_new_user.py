@@ -91,6 +91,13 @@ def test_true_and_false_of_numpy_are_those_of_python(small, tmp_path):
     assert nbbpe.TokenRules(one_script=np.True_).record() == {"one_script": True}
 
 
+def test_a_tab_key_offers_public_names_alone():
+    modules = {"arrow_functions", "evaluation", "inspection", "njit", "tiktoken"}
+    offered = {name for name in dir(nbbpe) if not name.startswith("__")}
+    assert offered == modules | set(nbbpe.__all__)
+    assert all(hasattr(nbbpe, name) for name in offered)
+
+
 # Paths and documents are told apart by the caller
 
 
