@@ -440,6 +440,12 @@ def test_a_stream_takes_nothing_of_ids_that_hold_a_bad_one(small):
     assert stream.push(np.uint16(0xA9)) == "é"
 
 
+def test_a_stream_shows_the_bytes_that_wait(small):
+    stream = small.stream_decoder("strict")
+    stream.push(0xC3)
+    assert repr(stream) == r"StreamDecoder(errors='strict', incomplete=b'\xc3')"
+
+
 def test_a_strict_stream_fails_where_decode_does_and_goes_on(small):
     stream = small.stream_decoder("strict")
     stream.push(0xC3)

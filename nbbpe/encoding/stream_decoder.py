@@ -56,6 +56,9 @@ class StreamDecoder:
         self._errors = errors
         self._left = b""  # of an incomplete character
 
+    def __repr__(self) -> str:
+        return f"StreamDecoder(errors={self._errors!r}, incomplete={self._left!r})"
+
     def push(self, token_id: int) -> str:
         """The text that one more id completes, often empty. Raises ValueError for an unknown id, and then changes nothing.
 
