@@ -724,11 +724,10 @@ def test_no_more_of_a_compressed_file_is_read_than_was_decompressed(tmp_path, co
 
 
 def test_formats_that_are_not_read_are_refused_by_name(assert_refused, tmp_path):
-    for name in "a.tar.bz2", "a.jsonl.lz4", "a.tar.gz", "a.txz", "a.zip", "A.7Z", "a.parquet.gz", "a.arrow.xz":
+    for name in "a.tar", "a.tar.bz2", "a.jsonl.lz4", "a.tar.gz", "a.txz", "a.zip", "A.7Z", "a.parquet.gz", "a.arrow.xz":
         (tmp_path / name).write_bytes(b"something")
-        assert_refused(
-            tmp_path / name, ValueError, f"{name}' is compressed in a way that nbbpe does not read: decompress it first"
-        )
+        message = f"{name}' is an archive, or compressed in a way that nbbpe does not read: unpack it first"
+        assert_refused(tmp_path / name, ValueError, message)
 
 
 def test_a_field_that_the_first_record_does_not_have_is_told_before_the_other_files_are_read(assert_refused, tmp_path):
@@ -746,7 +745,7 @@ def test_a_name_that_is_only_an_ending_says_what_the_file_holds(small, tmp_path,
         path.write_bytes(compress(json_lines(DOCUMENTS), ".gz" if name.lower().endswith(".gz") else ""))
         assert encoded(small, path, tmp_path) == ids_of(small, DOCUMENTS)
     (tmp_path / ".zip").write_bytes(b"something")
-    assert_refused(tmp_path / ".zip", ValueError, "is compressed in a way that nbbpe does not read")
+    assert_refused(tmp_path / ".zip", ValueError, "is an archive, or compressed in a way that nbbpe does not read")
 
 
 def test_a_field_of_another_name_is_read(small, tmp_path):
@@ -1377,7 +1376,7 @@ def test_what_is_wrong_elsewhere_is_named(assert_refused, bucket):
         ("a.parquet", OSError, "memory://bucket/a.parquet' cannot be read as parquet"),
         ("a.jsonl", ValueError, "memory://bucket/a.jsonl', line 1: the record has no field"),
         ("a.txt.gz", OSError, "memory://bucket/a.txt.gz' is broken"),
-        ("a.lz4", ValueError, "memory://bucket/a.lz4' is compressed in a way that nbbpe does not read"),
+        ("a.lz4", ValueError, "memory://bucket/a.lz4' is an archive, or compressed in a way that nbbpe does not read"),
     ]:
         assert_refused(f"{bucket}/{name}", error, message)
         assert_refused([f"{bucket}/folder/a.txt", f"{bucket}/{name}"], error, message)
