@@ -22,6 +22,10 @@ from .tokenizer_decoding import TokenizerDecoding
 _END = "<|endoftext|>"
 
 
+class _NoEndOfText(KeyError, AttributeError):
+    """No token <|endoftext|>: a KeyError as in tiktoken, and what `hasattr` and `inspect` expect of a missing attribute."""
+
+
 class TiktokenNames(TokenizerBatches, TokenizerDecoding):
     """Methods and properties of tiktoken's Encoding, for a Tokenizer. `num_threads` is the maximum number of threads."""
 
@@ -38,6 +42,8 @@ class TiktokenNames(TokenizerBatches, TokenizerDecoding):
     @property
     def eot_token(self) -> int:
         """The id of <|endoftext|>. Raises KeyError if the encoding does not have it."""
+        if _END not in self._model.special:
+            raise _NoEndOfText(_END)
         return self._model.special[_END]
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import re
 import warnings
@@ -70,6 +71,15 @@ def test_the_drop_in_gives_what_tiktoken_gives(both):
     assert ours.token_byte_values() == theirs.token_byte_values()
     assert repr(ours) == repr(theirs)
     assert ours.decode_with_offsets(theirs.encode("h é 中")) == theirs.decode_with_offsets(theirs.encode("h é 中"))
+
+
+def test_all_attributes_can_be_looked_at_where_there_is_no_end_of_text():
+    made = {"pat_str": ".", "mergeable_ranks": BYTE_RANKS, "special_tokens": {}}
+    for tok in nbbpe.Tokenizer(BYTES, []), nbbpe.tiktoken.Encoding("bytes", **made):
+        assert inspect.getmembers(tok)
+        assert not hasattr(tok, "eot_token")
+        with pytest.raises(KeyError, match="endoftext"):  # as in tiktoken
+            tok.eot_token  # noqa: B018
 
 
 def test_a_special_token_that_is_added_is_one_only_where_it_was_added():
