@@ -96,9 +96,6 @@ class Encoding(Tokenizer):
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "name": self.name}
-
     @property
     def _pat_str(self) -> str:
         return files.split_regex(self._model.pattern)

@@ -81,8 +81,10 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames, TokenizerBat
         return hash(self.fingerprint)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Another process, or a copy, makes its own tables and its own cache.
-        return {"_model": self._model, "_max_pieces": self._max_pieces, "_by_regex": self._by_regex}
+        # Another process, or a copy, makes its own tables and its own cache, and keeps what a subclass has added.
+        everything = vars(self).copy()  # at once, as other threads may add to it
+        own = {name: each for name, each in everything.items() if not isinstance(getattr(type(self), name, None), lazy)}
+        return {"_max_pieces": self._max_pieces, "_by_regex": self._by_regex, **own}
 
     def verify(self, text: str | None = None) -> dict[str, str]:
         """Check on a text that tokenizers, tiktoken and mistral-common, as far as they are installed, give the same ids.

@@ -294,6 +294,24 @@ def test_its_repr_says_what_it_is(small):
     assert repr(small) == "Tokenizer(400 tokens, 143 merges, 1 special, pattern='gpt2')"
 
 
+class OfAUser(nbbpe.Tokenizer):
+    """A subclass with an attribute of its own."""
+
+    language = "none"
+
+
+def test_copies_and_pickles_keep_the_attributes_of_a_subclass_and_no_tables(small):
+    tokenizer = OfAUser(small.vocab, small.merges, small.special_tokens, small.pattern)
+    tokenizer.language = "de"
+    kept = set(tokenizer.__getstate__())
+    tokenizer.decode(tokenizer.encode("the cat"))
+    tokenizer.token_to_id("the")
+    assert set(tokenizer.__getstate__()) == kept
+    for other in pickle.loads(pickle.dumps(tokenizer)), copy.copy(tokenizer), copy.deepcopy(tokenizer):
+        assert (type(other), other.language) == (OfAUser, "de")
+        assert other == tokenizer
+
+
 def test_a_pickle_keeps_the_bound_on_pieces(small):
     tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, max_pieces=3)
     loaded = pickle.loads(pickle.dumps(tokenizer))
