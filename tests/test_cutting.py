@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import unicodedata
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.text import cutting
+from nbbpe.text import cutting, normalizer
 from nbbpe.text.cutting import Cutter
 from nbbpe.text.normalizer import Normalizer
 
@@ -213,3 +214,19 @@ def test_invalid_steps_in_a_saved_folder_are_named(tmp_path, value):
     (tmp_path / "nbbpe.json").write_text(json.dumps(about | {"pre_tokenizer": value}), encoding="utf-8")
     with pytest.raises(ValueError, match=r"nbbpe\.json: pre_tokenizer"):
         nbbpe.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "regex", [r"\s+", r"\s", "[b-y\u00e9]++", r"[^a\n]+", "[\U0001f600 ]+", r"\s+?", "(?i)k+", "[ab]{2,}", "a|b"]
+)
+@pytest.mark.parametrize("content", ["", " ", "\\", "\u2581", "\U0001f600", "xy"])
+def test_long_texts_have_matches_replaced_as_short_ones(regex, content, monkeypatch):
+    step = {"type": "Replace", "pattern": {"Regex": regex}, "content": content}
+    for alphabet in "ab \n\tK", "ab \n\u00e9\u212a", "a \u3000b\U0001f600\udcff\ud800":
+        source = random.Random(0)
+        for n in 0, 1, 2, 3, 600:
+            text = "".join(source.choices(alphabet, k=n))
+            monkeypatch.setattr(normalizer, "_SHORT", 1 << 30)
+            wanted = Chain.of([step]).apply(text, set())
+            monkeypatch.setattr(normalizer, "_SHORT", 0)
+            assert Chain.of([step]).apply(text, set()) == wanted
