@@ -754,6 +754,66 @@ def test_whitespace_that_a_token_takes_is_looked_through_once(trained, monkeypat
         assert 500 < n_looked_at < 4 * 500  # each space recurs as the token
 
 
+SEVERAL: dict[str, list[Any]] = {
+    "Lowercase": ["Lowercase"],
+    "accents": ["NFD", "StripAccents", "Lowercase", "NFC"],
+    "BERT's": [{"type": "BertNormalizer"}, "NFC"],
+    "Nmt": ["Nmt", {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}],
+    "at the beginning": [
+        {"type": "Strip", "strip_left": True, "strip_right": True},
+        {"type": "Prepend", "prepend": "\u2581"},
+        {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
+    ],
+    "runs": ["NFKC", {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}],
+    "what may be between": [
+        {"type": "Replace", "pattern": {"String": "\0"}, "content": ""},
+        {"type": "Replace", "pattern": {"Regex": "[^a]"}, "content": "b"},
+        {"type": "Replace", "pattern": {"String": "bb"}, "content": "~"},
+    ],
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+@pytest.mark.parametrize("together", [1, 40, 1 << 15])
+def test_stretches_that_are_normalized_together_become_what_each_becomes(trained, name, together, monkeypatch, sizes):
+    ours = nbbpe.Tokenizer(trained.vocab, trained.merges, ["<s>"], normalizer=SEVERAL[name])
+    source = random.Random(together)
+    parts = [
+        *"aB \n\r\t`'",
+        "",
+        "\0",
+        "~",
+        "<s>",
+        "<s> ",
+        "e\u0301",
+        "\u0301",
+        "\u03a3",
+        "\u0130",
+        "\u6f22\u5b57",
+        "\u3000",
+        "\uff5e",
+    ]
+    batch = ["".join(source.choices(parts, k=source.randrange(30))).encode() for _ in range(200)]
+    raw = [text + bytes(source.choices(b"\xff\xc3\xa9 a", k=3)) for text in batch[:50]]
+    monkeypatch.setattr(preparation, "_TOGETHER", together)
+    prepared, n_at_once = preparation.Preparation._at_once, 0
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal n_at_once
+        n_at_once += (found := prepared(*arguments)) is not None
+        return found
+
+    for texts_of_one in batch, raw, [*batch, *raw], [text.replace(b"\0", b"") for text in batch]:
+        monkeypatch.setattr(preparation.Preparation, "_at_once", lambda *arguments: None)
+        wanted = [ids.tolist() for ids in ours.encode_batch_arrays(texts_of_one)]
+        joined = ours.encode(b"<s>".join(texts_of_one))
+        monkeypatch.setattr(preparation.Preparation, "_at_once", counted)
+        sizes(rows_window=1 << 10, window=100)
+        assert [ids.tolist() for ids in ours.encode_batch_arrays(texts_of_one)] == wanted
+        assert ours.encode(b"<s>".join(texts_of_one)) == ours.encode(io.BytesIO(b"<s>".join(texts_of_one))) == joined
+    assert n_at_once
+
+
 @pytest.mark.parametrize("name", ["Lowercase", "Prepend", "Strip left", "Replace a character", "Nmt"])
 def test_a_short_text_is_prepared_without_a_window(trained, monkeypatch, name):
     theirs = theirs_with(trained, **FAMILIES[name])

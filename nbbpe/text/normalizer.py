@@ -6,7 +6,6 @@ Each step does what it does in tokenizers (Hugging Face's), and works on a stret
 from __future__ import annotations
 
 import functools
-import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,6 +21,7 @@ from .normalization import normalized_text
 from .steps import Steps, compiled_step, kind_of, string_or_regex
 from .unicode_sets import ACCENTS, CONTROL, MARKS, WHITESPACE, characters, members
 from .utf8 import to_text
+from .windows import SEPARATOR
 
 if TYPE_CHECKING:
     from ..patterns.set_regex import SetRegex
@@ -42,6 +42,7 @@ _KEYS: dict[str, set[str]] = {
     "Replace": {"pattern", "content"},
 }
 KINDS = tuple(_KEYS)
+KEEPING_WHITESPACE = {*FORMS, "Lowercase"}  # of these steps it is certain that all whitespace stays whitespace
 # At the end of a message about a normalizer that cannot be followed or written.
 HOW_TO_LEAVE_OUT = (
     'Tokenizer.from_hf(path, normalizer="ignore") and `nbbpe convert --normalizer ignore` leave the normalizer out, for '
@@ -100,23 +101,59 @@ class Normalizer(Steps):
             return lambda text, first: prefix + text if first else text
         return _replacing(step)
 
-    def apply(self, text: str, begun: set[int]) -> str:
+    def apply(self, text: str, begun: set[int], steps: Iterable[int] | None = None) -> str:
         """The next text of a stretch after all steps.
 
         begun : the steps that have seen the beginning of the stretch, and need not look for it; changed
+        steps : the numbers of the steps to take, in order; None for all
         """
-        for number, step in enumerate(self._functions):
+        for number in range(len(self._functions)) if steps is None else steps:
             if text:
-                text = step(text, number not in begun)
+                text = self._functions[number](text, number not in begun)
                 if text:
                     begun.add(number)
         return text
 
+    def apply_to_all(self, text: str, barrier: str, begun: set[int], steps: Iterable[int]) -> str:
+        """As `apply`, of several stretches that have a barrier between them.
+
+        barrier : a key of `at_once`. If the result has more of them, a step made some, and it may be wrong
+        begun   : those of the first stretch; then those of the last one
+        """
+        begun_before = begun.copy()
+        begun.clear()
+        for number in steps:
+            step = self._functions[number]
+            if number in self.at_once[barrier]:
+                text = step(text, True)
+            else:
+                first, *others = text.split(barrier)
+                parts = [step(first, number not in begun_before) if first else ""]
+                text = barrier.join(parts + [step(each, True) if each else "" for each in others])
+            if text and not text.endswith(barrier):
+                begun.add(number)
+        return text
+
     @lazy
-    def kinds_that_matter(self) -> list[str]:
-        """The types of the steps, without those that only replace whitespace by whitespace, or strip it: if all whitespace
-        is dropped later, they change nothing."""
-        return [step["type"] for step in self.steps if not _changes_whitespace_alone(step)]
+    def at_once(self) -> dict[str, set[int]]:
+        """Characters that may be put between stretches, the best ones first: for each, the numbers of the steps that do to
+        the text between them what they do to each stretch, and leave them as they are."""
+        steps = list(zip(self.steps, self._functions, strict=True))
+        added = "".join([step.get("content", "") + step.get("prepend", "") for step in self.steps])
+        found = {
+            barrier: {number for number, (step, function) in enumerate(steps) if _is_apart(step, function, barrier)}
+            for barrier in _BARRIERS
+            if barrier not in added
+        }
+        return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+    @lazy
+    def steps_that_matter(self) -> list[int]:
+        """The numbers of the steps, without those that only replace whitespace by whitespace, or strip it: if all
+        whitespace is dropped later, they change nothing, unless another step makes anything else of it."""
+        found = [number for number, step in enumerate(self.steps) if not _changes_whitespace_alone(step)]
+        kinds = {self.kinds[number] for number in found}
+        return found if kinds <= KEEPING_WHITESPACE else list(range(len(self.kinds)))
 
     @lazy
     def can_be_cut(self) -> bool:
@@ -175,6 +212,9 @@ _NMT = dict.fromkeys([*range(1, 9), 0xB, *range(0xE, 0x20), 0x7F, 0x8F, 0x9F]) |
 )
 _CHINESE = "3400-4DBF 4E00-9FFF F900-FAFF 20000-2A6DF 2A700-2B81F 2B920-2CEAF 2F800-2FA1F"
 
+
+# Between stretches of a text that are normalized at once, if it has none of them: at best one that leaves it ASCII.
+_BARRIERS = ("\0", "~", to_text(SEPARATOR))
 
 _SAME, _GONE = 0, 1  # in place of what a character becomes
 _SHORT = 500  # characters, about, for which str.translate takes less time
@@ -296,27 +336,23 @@ def _lowered(text: str) -> str:
     return "\u03c3".join(part.lower() for part in text.split("\u03a3"))
 
 
-def lowered_in_place(text: bytes) -> bytes | None:
-    """A text in lower case, if no character then has another number of bytes; else None."""
-    if text.isascii():
-        return text.lower()
-    decoded = to_text(text)
-    if _resized_by_lower_case().search(decoded):
-        return None
-    return _lowered(decoded).encode(errors="surrogateescape")
-
-
-@functools.cache
-def _resized_by_lower_case() -> re.Pattern[str]:
-    """Finds a character that has another number of bytes in lower case."""
-    lowered = [(each, each.lower()) for each in map(chr, range(sys.maxunicode + 1)) if each.lower() != each]
-    return re.compile("[" + "".join([each for each, low in lowered if len(low.encode()) != len(each.encode())]) + "]")
-
-
 def _stripped(left: bool, right: bool, text: str, first: bool) -> str:
     if left and first:
         text = text.lstrip(WHITESPACE)
     return text.rstrip(WHITESPACE) if right else text
+
+
+def _is_apart(step: dict[str, Any], function: _Step, barrier: str) -> bool:
+    """See `Chain.at_once`."""
+    kind = step["type"]
+    if kind == "Replace":
+        ((pattern, what),) = step["pattern"].items()
+        if pattern == "String":
+            return barrier not in what
+        found = _set_regex(what)  # any other regex may look across a barrier
+        return found is not None and not found.is_member()[ord(barrier)]
+    # What is left works on each character, or is a normal form, to which a barrier is text that nothing is joined to.
+    return kind not in ("Strip", "Prepend") and function(barrier, True) == barrier
 
 
 def _keeps_whitespace(step: dict[str, Any]) -> bool:

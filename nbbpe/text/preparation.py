@@ -4,14 +4,14 @@ The order is that of tokenizers (Hugging Face's): special tokens are found in th
 whitespace beside it, or must be a separate word; the stretches between them are normalized; tokens of normalized text are
 found there; and each stretch between all of these gets a space in front if the tokenizer says so.
 
-Most of it is Python, a stretch at a time. A tokenizer without preparation never uses it. Of one that has only normal forms,
-rules for tokens and spaces, most texts are not prepared (see `Preparation.leaves`), and most windows all at once. So are
-large windows in lower case, and cut by a regex whose matches are kept (see pattern_cutter.py).
+Most of it is Python. A tokenizer without preparation never uses it. Of one that has only normal forms, rules for tokens and
+spaces, most texts are not prepared (see `Preparation.leaves`). Most windows are normalized with many stretches at once, and
+large windows are cut so by a regex whose matches are kept (see pattern_cutter.py); the rest is done a stretch at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from .lacking_byte import LackingByte
 from .normal_characters import FORMS, Form
 from .normal_check import is_normal
 from .normalization import normalized
-from .normalizer import Normalizer, lowered_in_place
+from .normalizer import KEEPING_WHITESPACE, Normalizer
 from .ruled_tokens import Row, Rule, as_rows, character_before, ruled
 from .special_search import Sought, between, find_breaks
 from .unicode_sets import WHITESPACE
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _ASCII_SPACE = b" \t\n\r\x0b\x0c"
 _SPACE = 0x20
 _NEAR = 1 << 12
-_AT_ONCE = {*FORMS, "Lowercase"}  # steps of a normalizer for which a window need not be divided into stretches
+_TOGETHER = 1 << 15  # bytes of short stretches that are normalized together: each step makes a copy of them
 _LEAST_CUT = 1 << 12  # bytes of a window that kernels cut in less time than Python
 _PAYS = 1 << 19  # bytes of text that Python cuts in as much time as the automaton takes to compile
 
@@ -124,23 +124,22 @@ class Preparation:
             new = find_breaks(window, 0, len(data), len(data), later)
             borders = [row._replace(is_border=True) for row in found]
             found = ruled(self.rules, data, sorted([*borders, *as_rows(new, data)]))
-        if self.cutter is not None:
-            return self._cut(data, found)
         breaks = np.array([row[:3] for row in found], dtype=np.int64).reshape(-1, 3)
+        if self.cutter is not None:
+            return self._cut(data, breaks)
         return _with_spaces(data, breaks, state) if self.prefix_space else (data, breaks)
 
     def _at_once(
         self, text: bytes, rows: NDArray[np.int64], later: SpecialTokens, state: TextState
     ) -> tuple[bytes, NDArray[np.int64]] | None:
         """As `prepared`, if all stretches can be prepared at once; None for other parts, and for one with an error."""
-        kinds, cutter = self.chain.kinds, None
-        if self.forms is None:
+        steps: Sequence[int] = range(len(self.chain.kinds))
+        cutter = None
+        if self.cutter is not None:
             self._seen[0] += len(text)
             cutter = self._pattern_cutter if len(text) >= _LEAST_CUT and self._seen[0] >= _PAYS else None
-            if not (later.longest and self.seeks_spaces):  # else spaces matter before they are dropped
-                kinds = self.chain.kinds_that_matter
-            if cutter is None or not _AT_ONCE.issuperset(kinds):
-                return None
+            if cutter and not (later.longest and self.seeks_spaces):  # else spaces matter before they are dropped
+                steps = self.chain.steps_that_matter
         has_rule = self._has_rule(rows)
         if has_rule and (later.longest or not self.marks):
             return None
@@ -148,13 +147,15 @@ class Preparation:
         if self._n_lacking(text) > (np.count_nonzero(is_separator) if SEPARATOR in self.lacking else 0):
             return None
         data, breaks = text, self._with_whitespace(text, rows, is_separator) if has_rule else rows
-        for kind in kinds:
-            if kind in FORMS:
-                data, breaks = normalized(data, breaks, kind)
-            elif (lowered := lowered_in_place(data)) is None:
+        while steps and (kind := self.chain.kinds[steps[0]]) in FORMS:  # which change little of most texts
+            data, breaks = normalized(data, breaks, kind)
+            steps = steps[1:]
+        begun = state.begun.copy()
+        if steps:
+            rewritten = self._rewritten(data, breaks, begun, steps)
+            if rewritten is None:
                 return None
-            else:
-                data = lowered
+            data, breaks = rewritten
         if later.longest:
             found = find_breaks(padded(data), 0, len(data), len(data), later)
             breaks = np.concatenate([breaks, found])
@@ -162,14 +163,66 @@ class Preparation:
             # Tokens of the first turn take precedence over those that overlap them.
             if (breaks[1:, 0] < breaks[:-1, 1]).any() or self._has_rule(found):
                 return None
-        if cutter:
-            cut = cutter.cut(data, breaks)
+        if self.cutter:
+            cut = cutter.cut(data, breaks) if cutter else self._cut(data, breaks)
             if cut is None:
                 return None
             data, breaks = cut
+        state.begun = begun
         borders = rows[is_separator | (rows[:, 2] < 0)]
         state.n_bytes = len(text) - int(borders[-1, 1]) if len(borders) else state.n_bytes + len(text)
-        return _with_spaces(data, breaks, state) if self.prefix_space else (data, breaks)
+        return _with_spaces(data, breaks, state) if self.prefix_space and not self.cutter else (data, breaks)
+
+    def _rewritten(
+        self, data: bytes, breaks: NDArray[np.int64], begun: set[int], steps: Sequence[int]
+    ) -> tuple[bytes, NDArray[np.int64]] | None:
+        """A text after some steps of the normalizer, with a separator in the place of each break, and the breaks.
+
+        begun : see TextState; changed
+
+        None if breaks overlap, or if all characters that may be put between stretches are in the text, or
+        one comes into it.
+        """
+        if (breaks[1:, 0] < breaks[:-1, 1]).any():
+            return None
+        starts, ends = [0, *breaks[:, 1].tolist()], [*breaks[:, 0].tolist(), len(data)]
+        stretches = [data[start:end] for start, end in zip(starts, ends, strict=True)]
+        parts: list[bytes] = []
+        moved = breaks.copy()
+        first = n_bytes = 0
+        while first < len(stretches):
+            last = int(np.searchsorted(breaks[:, 1], starts[first] + _TOGETHER)) + 1
+            found = self._of_stretches(stretches[first:last], begun, steps)
+            if found is None:
+                return None
+            part, places = found
+            moved[first : last - 1, 0] = places + n_bytes
+            n_bytes += len(part)
+            parts.append(part)
+            if last < len(starts):
+                moved[last - 1, 0] = n_bytes
+                n_bytes += 1
+                begun.clear()
+            first = last
+        moved[:, 1] = moved[:, 0] + 1
+        return SEPARATOR.join(parts), moved
+
+    def _of_stretches(
+        self, stretches: list[bytes], begun: set[int], steps: Sequence[int]
+    ) -> tuple[bytes, NDArray[np.intp]] | None:
+        """See `_rewritten`: the text of some stretches, with a separator between them, and where these are."""
+        if len(stretches) == 1:
+            new = self.chain.apply(to_text(stretches[0]), begun, steps)
+            return new.encode(errors="surrogateescape"), np.empty(0, dtype=np.intp)
+        for barrier in self.chain.at_once:
+            byte = barrier.encode(errors="surrogateescape")
+            text = byte.join(stretches)
+            if text.count(byte) == len(stretches) - 1:
+                new = self.chain.apply_to_all(to_text(text), barrier, begun, steps)
+                data = new.encode(errors="surrogateescape")
+                places = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == byte[0])
+                return (data.replace(byte, SEPARATOR), places) if len(places) == len(stretches) - 1 else None
+        return None
 
     @lazy
     def _seen(self) -> list[int]:
@@ -178,8 +231,8 @@ class Preparation:
 
     @lazy
     def _pattern_cutter(self) -> PatternCutter | None:
-        """What cuts windows by kernels, if it does all that the cutter does, and windows can be normalized at once."""
-        if self.cutter is None or self.prefix_space or not _AT_ONCE.issuperset(self.chain.kinds_that_matter):
+        """What cuts windows by kernels, if it does all that the cutter does."""
+        if self.cutter is None or self.prefix_space:
             return None
         from .pattern_cutter import PatternCutter
 
@@ -190,7 +243,8 @@ class Preparation:
     def ignores_whitespace(self) -> bool:
         """Whether all whitespace is known to be dropped, whatever it is: then a text can be prepared in parts, cut before
         whitespace that follows another character. Compiles the regex that cuts it."""
-        return not self.seeks_spaces and self._pattern_cutter is not None
+        kinds = {self.chain.kinds[number] for number in self.chain.steps_that_matter}
+        return not self.seeks_spaces and kinds <= KEEPING_WHITESPACE and self._pattern_cutter is not None
 
     def _with_whitespace(self, text: bytes, rows: NDArray[np.int64], is_separator: NDArray[np.bool_]) -> NDArray[np.int64]:
         """As `_ruled`, where a kernel can do it."""
@@ -258,7 +312,7 @@ class Preparation:
         parts = [] if self.cutter is None else self.cutter.parts(stretch)
         return [part if part.startswith(" ") else " " + part for part in parts] if self.prefix_space else parts
 
-    def _cut(self, data: bytes, rows: list[Row]) -> tuple[bytes, NDArray[np.int64]]:
+    def _cut(self, data: bytes, breaks: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
         """The parts that the cutter leaves of each stretch, with a separator and a break between them; and all breaks.
 
         There is one at the end of the data, too: what was dropped between this text and the next must keep them apart.
@@ -267,20 +321,20 @@ class Preparation:
         parts: list[list[str]] = []
         tokens: list[list[int]] = []
         done = n_bytes = 0
-        for row in [*rows, Row(len(data), len(data), 0, False)]:
-            found = self._parts(to_text(data[done : row.start])) if row.start > done else []
+        for start, end, token_id in [*breaks.tolist(), (len(data), len(data), 0)]:
+            found = self._parts(to_text(data[done:start])) if start > done else []
             parts.append(found)
             stretches.append(_joined([*found, ""]))
             n_bytes += len(stretches[-1])
-            done = row.end
-            if len(tokens) < len(rows):
-                stretches.append(data[row.start : row.end])
-                tokens.append([n_bytes, n_bytes + row.end - row.start, row.token_id])
-                n_bytes += row.end - row.start
+            done = end
+            if len(tokens) < len(breaks):
+                stretches.append(data[start:end])
+                tokens.append([n_bytes, n_bytes + end - start, token_id])
+                n_bytes += end - start
         joined = b"".join(stretches)
-        breaks = np.array(tokens, dtype=np.int64).reshape(-1, 3)
-        ends = _ends(joined, parts, breaks)
-        breaks = np.concatenate([breaks, np.stack([ends, ends + 1, np.full(len(ends), CUT)], axis=1)])
+        moved = np.array(tokens, dtype=np.int64).reshape(-1, 3)
+        ends = _ends(joined, parts, moved)
+        breaks = np.concatenate([moved, np.stack([ends, ends + 1, np.full(len(ends), CUT)], axis=1)])
         return joined, breaks[np.argsort(breaks[:, 0])]
 
     def has_all(self, text: bytes) -> bool:
