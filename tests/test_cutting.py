@@ -102,6 +102,7 @@ def test_every_character_is_normalized_as_by_tokenizers(kind):
 def test_a_long_text_is_normalized_as_its_parts(kind):
     chain = Normalizer.of([NORMALIZERS[kind][0] if kind in NORMALIZERS else {"type": kind}])
     part = "a\u0301\udcff\t\u200b \x07\U0010fffdb\u3000\r\n\u0e31c\ufffd"
+    part += "\u6f22" if kind == "BertNormalizer" else ""
     assert 2 < len(chain.apply(part, set())) < len(part)
     assert chain.apply(part * 100, set()) == chain.apply(part, set()) * 100
 

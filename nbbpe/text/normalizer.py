@@ -261,7 +261,7 @@ def _bert(step: dict[str, Any]) -> _Step:
         raise ValueError(f"normalizer BertNormalizer needs true or false for each option, and has {shown(step)}")
     strips = lower if strips is None else strips
     cleaned = {ord(each): " " for each in WHITESPACE} | {ord(each): None for each in characters(CONTROL)}
-    around = regex.compile(f"([{members(_CHINESE)}])")
+    space_ideographs = _spacing(_CHINESE)
     clean_all = _translating(cleaned)
     without_marks = _translating(dict.fromkeys(map(ord, characters(MARKS))))
 
@@ -269,12 +269,35 @@ def _bert(step: dict[str, Any]) -> _Step:
         if clean:
             text = clean_all(text)
         if chinese and not text.isascii():
-            text = around.sub(r" \1 ", text)
+            text = space_ideographs(text)
         if strips and not text.isascii():
             text = without_marks(normalized_text(text, "NFD"))
         return _lowered(text) if lower else text
 
     return normalize
+
+
+def _spacing(ranges: str) -> Callable[[str], str]:
+    """A function that puts a space before and behind each character of a set."""
+    is_member = np.zeros(sys.maxunicode + 1, dtype=np.bool_)
+    is_member[list(map(ord, characters(ranges)))] = True
+    around = regex.compile(f"([{members(ranges)}])")
+
+    def space(text: str) -> str:
+        if len(text) < _SHORT:
+            found: str = around.sub(r" \1 ", text)
+            return found
+        codes = _codes(text)
+        is_spaced = is_member[codes]
+        if not is_spaced.any():
+            return text
+        n_characters = np.where(is_spaced, 3, 1)
+        ends = np.cumsum(n_characters)[is_spaced]
+        spaced = np.repeat(codes, n_characters)
+        spaced[ends - 1] = spaced[ends - 3] = ord(" ")
+        return _text_of(spaced)
+
+    return space
 
 
 def _replacing(step: dict[str, Any]) -> _Step:
