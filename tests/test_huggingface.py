@@ -861,6 +861,20 @@ def test_a_special_token_is_not_looked_up_whole_beside_what_metaspace_writes(tmp
     assert theirs_of(path).encode(text).ids == ids
 
 
+@pytest.mark.parametrize("sign", ["_", "]", "^", "-", "\u2581"])
+def test_metaspace_splits_by_a_pattern(tmp_path, sign):
+    metaspace = {"type": "Metaspace", "replacement": sign, "prepend_scheme": "always", "split": True}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps({**document(), "pre_tokenizer": sequence(metaspace, LEVEL)}), encoding="utf-8")
+    ours = nbbpe.Tokenizer.from_hf(path)
+    assert ours.pattern is not None
+    text = f"a b  c{sign}d{sign}{sign} \n e"
+    assert ours.encode(text) == theirs_of(path).encode(text).ids
+    ours.to_hf(path)
+    assert ours.encode(text) == theirs_of(path).encode(text).ids
+    assert nbbpe.load(path) == ours
+
+
 @pytest.mark.parametrize("content", ["", "{", '{"model": {"vocab": {"a": 0', "[" * 100_000, '{"a": 1, "a": 2}', "\ufeff{}"])
 def test_a_broken_file_is_named(tmp_path, content):
     path = tmp_path / "tokenizer.json"

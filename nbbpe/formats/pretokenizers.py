@@ -15,7 +15,7 @@ import regex
 
 from ..patterns.pattern import NAMED, Pattern, get_pattern, regex_pattern
 from ..system.excerpt import cut, shown
-from ..text.cutting import BEHAVIORS, WORD_END, Cutter, punctuation
+from ..text.cutting import BEHAVIORS, WORD_END, Cutter, punctuation, regex_before
 from ..text.cutting import KINDS as CUTS
 from .dialects import escaped, translated
 
@@ -73,8 +73,13 @@ def read(steps: Sequence[dict[str, Any]], suffix: str | None = None) -> tuple[Pa
     patterns = [_pattern(step) for step in steps[:place]]
     # Up to the last step that is not a pattern, all cut in Python; so do all if each of their parts gets a space in front.
     n_cuts = place if prefix_space else next((i + 1 for i in reversed(range(place)) if patterns[i] is None), 0)
-    cutter = Cutter.of([_cut_step(step) for step in steps[:n_cuts]]) if n_cuts else None
+    cuts = [_cut_step(step) for step in steps[:n_cuts]]
     splits = [each for each in patterns[n_cuts:] if each is not None]
+    if cuts and not prefix_space and cuts[-1]["type"] == "Metaspace" and cuts[-1].get("split", True) is True:
+        cuts[-1] = {**cuts[-1], "split": False}
+        Cutter.of(cuts)  # which raises for an invalid sign
+        splits.insert(0, get_pattern(regex_before(cuts[-1]["replacement"])))
+    cutter = Cutter.of(cuts) if cuts else None
     if byte_level.get("use_regex", True):
         splits.append(get_pattern("gpt2"))
     splits += [_after_bytes(step) for step in steps[place + 1 :]]

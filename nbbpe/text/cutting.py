@@ -149,6 +149,12 @@ def _ended(step: dict[str, Any]) -> _Step:
     return ended
 
 
+def regex_before(sign: str) -> str:
+    """The regex by which Metaspace splits: before each of its signs."""
+    escaped = regex.escape(sign)
+    return f"{escaped}[^{escaped}]*|[^{escaped}]+"
+
+
 def _metaspace(step: dict[str, Any]) -> _Step:
     sign, scheme, splits = step.get("replacement"), step.get("prepend_scheme", "always"), step.get("split", True)
     if not isinstance(sign, str) or len(sign) != 1 or not isinstance(splits, bool):
@@ -157,7 +163,7 @@ def _metaspace(step: dict[str, Any]) -> _Step:
         raise ValueError(
             f"pre_tokenizer Metaspace has prepend_scheme {shown(scheme)}, and nbbpe can honour 'always' and 'never'"
         )
-    before_sign = regex.compile(rf"{regex.escape(sign)}[^{regex.escape(sign)}]*|[^{regex.escape(sign)}]+")
+    before_sign = regex.compile(regex_before(sign))
 
     def replaced(text: str) -> list[str]:
         text = text.replace(" ", sign)
