@@ -14,6 +14,7 @@ from effort import mostly_slow
 
 import nbbpe
 from nbbpe.model.byte_alphabet import byte_characters
+from nbbpe.patterns.pattern import NAMED
 from nbbpe.text import pattern_cutter, preparation
 from nbbpe.text.cutting import Cutter
 from nbbpe.text.pattern_cutter import PatternCutter
@@ -40,19 +41,29 @@ EXACT: dict[str, list[dict[str, Any]]] = {
     "words of at most three": [keeping(r"\S{1,3}"), DIGITS, WORD_END],
     "words that whitespace or the end ends": [keeping(r"\p{L}+(?=\s)|\p{L}+\z|\p{L}|[^\s\p{L}]+")],
     "letters alone": [keeping(r"\p{L}+")],
+    "a string": [{**keeping(""), "pattern": {"String": "x"}}],
+}
+# Exact, too, and what is not whitespace is dropped, or whitespace is not.
+OTHERS: dict[str, list[dict[str, Any]]] = {
+    "a match that depends on the end": [keeping(r"\p{L}+\Z|\p{L}")],
+    "a match that depends on a space": [keeping(r"\p{L}+(?= )|\p{L}"), DIGITS],
+    "whitespace that is kept": [keeping(r"[^ ]+")],
+    "whitespace alone": [{**keeping(r"\s+"), "behavior": "Isolated"}],
+    "GPT-2's": [{**keeping(NAMED["gpt2"].regexes[0]), "behavior": "Isolated"}, DIGITS],
+    "what ends otherwise before more text": [{**keeping(NAMED["cl100k"].regexes[0]), "behavior": "Isolated"}],
+    "what is between whitespace": [{**keeping(r"\s+"), "invert": False}, WORD_END],
+    "what is between letters": [{**keeping(r"\p{L}"), "invert": False}, DIGITS],
+    "between strings": [{**keeping(""), "pattern": {"String": "?"}, "invert": False}],
+    "between characters": [{"type": "CharDelimiterSplit", "delimiter": " "}],
 }
 INEXACT: dict[str, list[dict[str, Any]]] = {
+    "a match that depends on a newline at the end": [keeping(r"\p{L}+$|\p{L}")],
     "a match with whitespace": [keeping(r"\S+\s?")],
     "a character that is in matches and between them": [keeping(r"'s|\p{L}+")],
-    "a match that depends on the end": [keeping(r"\p{L}+$|\p{L}")],
-    "a match that depends on a space": [keeping(r"\p{L}+(?= )|\p{L}")],
-    "whitespace that is a match": [keeping(r"\S+|\s")],
-    "whitespace that is kept": [keeping(r"[^ ]+")],
-    "another behavior": [{**keeping(r"\s+"), "behavior": "Isolated"}],
-    "what is between matches": [{**keeping(r"\s+"), "invert": False}],
+    "a string of two characters": [{**keeping(""), "pattern": {"String": "ab"}}],
+    "another behavior": [{**keeping(r"\s+"), "behavior": "Contiguous"}],
     "the ends of words alone": [WORD_END],
-    "a string": [{**keeping(r"x"), "pattern": {"String": "x"}}],
-    "another step": [{"type": "CharDelimiterSplit", "delimiter": " "}],
+    "another step": [{"type": "Metaspace", "replacement": "_"}],
     "a later step that drops text": [{"type": "Whitespace"}, keeping(r"\p{L}+")],
     "what only `regex` can split": [keeping(r"(\p{L})\1|\p{L}")],
 }
@@ -66,20 +77,23 @@ def texts(n: int, seed: int) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("kind", EXACT)
+@pytest.mark.parametrize("kind", [*EXACT, *OTHERS])
 @pytest.mark.parametrize("at_once", [1, 20, 1 << 20])
-def test_windows_are_cut_as_their_stretches(kind, at_once, monkeypatch):
+@pytest.mark.parametrize("prefix_space", [False, True])
+def test_windows_are_cut_as_their_stretches(kind, at_once, prefix_space, monkeypatch):
     monkeypatch.setattr(pattern_cutter, "_AT_ONCE", at_once)
-    cutter = Cutter.of(EXACT[kind])
-    by_kernels = PatternCutter(cutter)
+    monkeypatch.setattr(pattern_cutter, "_SHORT", at_once)
+    cutter = Cutter.of((EXACT | OTHERS)[kind])
+    by_kernels = PatternCutter(cutter, prefix_space)
     assert by_kernels.is_exact
+    assert by_kernels.drops_whitespace == (kind in EXACT)
     for seed, tokens in enumerate((["\udcff"], ["<|end of text|>", "\udcff", "x", "  "])):
         source = random.Random(seed)
         data, wanted, breaks, rows = b"", b"", [], []
         for stretch in [*texts(60, seed), ""]:
             data += stretch.encode()
             for part in cutter.parts(stretch):
-                wanted += part.encode() + b"\xff"
+                wanted += b" " * (prefix_space and part[0] != " ") + part.encode() + b"\xff"
                 rows.append([len(wanted) - 1, len(wanted), CUT])
             token = source.choice(tokens).encode(errors="surrogateescape")
             breaks.append([len(data), len(data) + len(token), source.randrange(-2, 9)])
@@ -144,10 +158,13 @@ def loaded(folder: Path, steps: list[dict[str, Any]], normalizers: list[dict[str
 
 
 @pytest.mark.parametrize("normalizer", NORMALIZERS)
-@pytest.mark.parametrize("kind", mostly_slow(EXACT, ["CLIP", "BertPreTokenizer"]))
+@pytest.mark.parametrize(
+    "kind",
+    mostly_slow([*EXACT, *OTHERS], ["CLIP", "BertPreTokenizer", "whitespace that is kept", "what is between whitespace"]),
+)
 @pytest.mark.parametrize("tokens", [{}, {"<|end|>": False, "xY": True, "\u00e9?": True}, {"a b": True}])
 def test_large_windows_are_encoded_as_small_ones(tmp_path, monkeypatch, sizes, kind, normalizer, tokens):
-    tokenizer = loaded(tmp_path, EXACT[kind], NORMALIZERS[normalizer], tokens)
+    tokenizer = loaded(tmp_path, (EXACT | OTHERS)[kind], NORMALIZERS[normalizer], tokens)
     cut = PatternCutter.cut
     calls: list[int] = []
     monkeypatch.setattr(PatternCutter, "cut", lambda *arguments: calls.append(1) or cut(*arguments))
@@ -177,7 +194,7 @@ def test_a_stream_is_cut_at_whitespace(tmp_path, sizes, kind, normalizer, tokens
 
 @pytest.mark.parametrize("kind", ["a match with whitespace", "a match that depends on a space", "whitespace that is kept"])
 def test_a_stream_is_not_cut_where_whitespace_matters(tmp_path, sizes, kind):
-    tokenizer = loaded(tmp_path, INEXACT[kind], [], {})
+    tokenizer = loaded(tmp_path, (OTHERS | INEXACT)[kind], [], {})
     text = "".join(texts(100, 7))
     wanted = tokenizer.encode(text)
     assert tokenizer._encoder.at_once

@@ -88,6 +88,13 @@ def always_left(automaton: Automaton) -> NDArray[np.bool_]:
     return found
 
 
+def ends_text(automaton: Automaton) -> NDArray[np.bool_]:
+    """Whether a character of a class is in no match, and every match ends before it as before the end of the text,
+    bool[n_classes]: then what is between two such characters is matched as if it were alone."""
+    found: NDArray[np.bool_] = always_left(automaton) & (automaton.tells[:, :-1] == automaton.tells[:, -1:]).all(axis=0)
+    return found
+
+
 def transparent_pairs(automaton: Automaton) -> Relation:
     """Whether two classes are always left between matches, so that cutting between them changes nothing at this level."""
     never = always_left(automaton)

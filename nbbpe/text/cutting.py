@@ -57,6 +57,34 @@ def _matches_of(kind: str) -> str:
     return f"[^{WHITESPACE}{sign[1:-1]}]+|{sign}"
 
 
+MATCHES, BETWEEN, BOTH = "matches", "between", "both"
+
+
+def _kept(step: dict[str, Any]) -> str | None:
+    """What a step keeps, see `Cutter.keeps`; None for one that does something else."""
+    if step["type"] in _DROPPING:
+        return MATCHES
+    if step["type"] == "CharDelimiterSplit":
+        return BETWEEN
+    if step["type"] != "Split" or step["behavior"] not in ("Removed", "Isolated"):
+        return None
+    if step["behavior"] == "Isolated":
+        return BOTH
+    return MATCHES if step.get("invert", False) else BETWEEN
+
+
+def _regex_of(step: dict[str, Any]) -> str | None:
+    """The regex of a step that keeps its matches, or what is between them; None for one that does something else."""
+    if _kept(step) is None:
+        return None
+    if step["type"] in _DROPPING:
+        return _matches_of(step["type"])
+    if step["type"] == "CharDelimiterSplit":
+        return str(regex.escape(step["delimiter"]))
+    kind, text = string_or_regex(step["pattern"], "pre_tokenizer Split")
+    return text if kind == "Regex" else str(regex.escape(text))
+
+
 class Cutter(Steps):
     """The steps that cut a text before it is split by a pattern."""
 
@@ -84,18 +112,16 @@ class Cutter(Steps):
 
     @lazy
     def regexes(self) -> tuple[str, ...]:
-        """The regex whose matches the first step keeps, and those by which the others split all that they get; empty for
-        steps of other kinds. (For the ends of words, see `suffix`.)"""
+        """A regex whose matches, or the text between them, the first step keeps, see `keeps`, and those by which the others
+        split all that they get; empty for steps of other kinds. (For the ends of words, see `suffix`.)"""
         steps = [step for step in self.steps if step["type"] != WORD_END]
-        found: list[str | None] = []
-        for number, step in enumerate(steps):
-            if number == 0 and step["type"] in _DROPPING:
-                found.append(_matches_of(step["type"]))
-                continue
-            keeps = step.get("behavior") == "Removed" and step.get("invert")  # the matches, and nothing else
-            is_one = step["type"] == "Split" and (keeps if number == 0 else step["behavior"] == "Isolated")
-            found.append(step["pattern"].get("Regex") if is_one else None)
+        found = [_regex_of(step) if number == 0 or _kept(step) == BOTH else None for number, step in enumerate(steps)]
         return () if None in found else tuple(each for each in found if each is not None)
+
+    @lazy
+    def keeps(self) -> str:
+        """What the first step keeps, if there are `regexes`: MATCHES, BETWEEN (the text between them), or BOTH."""
+        return _kept(self.steps[0]) or BOTH
 
     @lazy
     def can_be_cut(self) -> bool:

@@ -1,53 +1,58 @@
-"""A cutter whose first step keeps the matches of a regex and drops what is between them: by kernels, a window at once.
+"""A cutter whose first step keeps the matches of a regex, or the text between them, or both: by kernels, windows at once.
 
-The regex is compiled to an automaton, which finds matches and the text between them. Windows are cut so if it is certain
-that whitespace is in no match, and changes none beside it: then a newline in the place of each token keeps documents apart.
+The regex is compiled to an automaton, which finds matches and the text between them. If a character is certain to end all
+matches as the end of a text does, it takes the place of each token, and keeps documents apart: so a window is cut at once.
+Otherwise, documents are cut one by one. Which parts are matches must be certain from their first characters.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..patterns.automaton import Automaton
-from ..patterns.boundaries import always_left, certain_pairs
+from ..patterns.boundaries import always_left, can_be_left, ends_text
 from ..patterns.pattern import Pattern
 from ..system.lazy import lazy
-from ..system.stretches import gathered
-from .cutting import Cutter
+from ..system.stretches import gathered, in_order
+from .cutting import BETWEEN, BOTH, MATCHES, Cutter
 from .text_splitter import TextSplitter
 from .unicode_sets import WHITESPACE
-from .utf8 import is_utf8, padded
+from .utf8 import is_utf8, padded, to_text
 from .windows import CUT, SEPARATOR
 
 _NEWLINE, _SPACE = ord("\n"), ord(" ")
-# So many bytes are cut together, with those before the next whitespace: arrays of numbers take many times as much memory.
-_AT_ONCE = 1 << 20
-_WHITESPACE = re.compile(b"[ \n]")
+_AT_ONCE = 1 << 20  # bytes that are cut together: arrays of numbers take many times as much memory
+_SHORT = 1 << 11  # bytes of a document of which a list of places takes less time than arrays
 
 
 class PatternCutter:
-    """Cuts windows as a Cutter does, if `is_exact`."""
+    """Cuts windows as a Cutter does, if `is_exact`.
 
-    def __init__(self, cutter: Cutter) -> None:
+    prefix_space : whether each part gets a space in front, unless it begins with one
+    """
+
+    def __init__(self, cutter: Cutter, prefix_space: bool = False) -> None:
         self._regexes = cutter.regexes
+        self._keeps = cutter.keeps
         self._has_suffix = cutter.suffix is not None
+        self._prefix_space = prefix_space
 
     @lazy
     def _pattern(self) -> Pattern:
         return Pattern(None, self._regexes[0], self._regexes[1:])
 
     @lazy
-    def _keeping(self) -> Automaton:
-        """The automaton of the regex whose matches are kept."""
+    def _first(self) -> Automaton:
+        """The automaton of the regex of the first step."""
         return self._pattern.automata[0]
 
     @lazy
     def _is_between(self) -> NDArray[np.bool_]:
         """By code point, whether what begins with that character is between matches, bool[0x110000]."""
-        found: NDArray[np.bool_] = always_left(self._keeping)[self._keeping.classes()]
+        found: NDArray[np.bool_] = always_left(self._first)[self._first.classes()]
         return found
 
     @lazy
@@ -55,12 +60,26 @@ class PatternCutter:
         """Whether it cuts all windows of valid UTF-8 as the Cutter does. Compiles the regexes."""
         if not self._regexes or not self._pattern.is_compiled:
             return False
-        automaton, never = self._keeping, always_left(self._keeping)
-        whitespace = automaton.classes_of(WHITESPACE)
-        # Two characters with a certain boundary between them are not both left between matches. So what may stand before
-        # whitespace, which is left, begins a match or is in none: a first character tells a match from what is between.
-        is_cut = certain_pairs(automaton)[:, whitespace].all(axis=1)
-        return bool(never[whitespace].all() and (is_cut | never).all())
+        # Else the first character does not tell a match from what is between.
+        return self._keeps == BOTH or bool((always_left(self._first) | ~can_be_left(self._first)).all())
+
+    @lazy
+    def drops_whitespace(self) -> bool:
+        """Whether it is exact, all whitespace is dropped, and text is cut before whitespace as before the end."""
+        return self._keeps == MATCHES and self.is_exact and self._ends_text(WHITESPACE)
+
+    def _ends_text(self, characters: str) -> bool:
+        classes = self._first.classes_of(characters)
+        return self._first.in_pieces is None and bool(ends_text(self._first)[classes].all())
+
+    @lazy
+    def _barrier(self) -> int | None:
+        """A byte that may be put in the place of tokens; None if there is none that keeps documents apart."""
+        if self.drops_whitespace:
+            return _NEWLINE
+        # It is between matches, and there a later regex would find it.
+        is_last = len(self._regexes) == 1
+        return SEPARATOR[0] if is_last and self._keeps != MATCHES and self._ends_text(to_text(SEPARATOR)) else None
 
     def cut(self, data: bytes, breaks: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]] | None:
         """The parts of a text, with a separator and a break after each, and a byte for each break between them.
@@ -72,16 +91,16 @@ class PatternCutter:
         if not lengths.all():
             return None
         before = np.cumsum(lengths) - lengths
-        text[np.repeat(breaks[:, 0] - before, lengths) + np.arange(lengths.sum())] = _NEWLINE
-        replaced = text[: len(data)].tobytes()
-        if not is_utf8(replaced):
+        of_breaks = np.repeat(breaks[:, 0] - before, lengths) + np.arange(lengths.sum())
+        text[of_breaks] = _NEWLINE
+        if not is_utf8(text[: len(data)].tobytes()):
             return None
+        text[of_breaks] = self._barrier or _NEWLINE
         out: list[bytes] = []
         rows: list[NDArray[np.int64]] = []
         start = n_bytes = 0
         while start < len(data):
-            found = _WHITESPACE.search(replaced, start + _AT_ONCE)
-            end = found.start() if found else len(data)
+            end = _end_of_stretch(data, start, breaks, self.drops_whitespace)
             first, last = np.searchsorted(breaks[:, 0], [start, end])
             of_stretch, of_parts = self._cut_stretch(text, start, end, breaks[first:last])
             out.append(of_stretch)
@@ -93,24 +112,74 @@ class PatternCutter:
     def _cut_stretch(
         self, text: NDArray[np.uint8], start: int, end: int, breaks: NDArray[np.int64]
     ) -> tuple[bytes, NDArray[np.int64]]:
-        """See `cut`: of text[start:end], which has newlines in the place of breaks."""
-        splitter = TextSplitter(self._pattern)
-        starts = np.concatenate([*(each[:-1].copy() for each in splitter.starts(text, start, end)), [end]])
-        is_part = ~self._is_between[_code_points(text, starts[:-1])]
-        begins = np.concatenate([starts[:-1][is_part], breaks[:, 0]])
-        order = np.argsort(begins, kind="stable")
-        n_parts = len(begins) - len(breaks)
+        """See `cut`: of text[start:end], which has the barrier in the place of breaks."""
+        begins, ends = self._parts(text, start, end, breaks)
+        if self._keeps != BOTH:
+            is_kept = self._is_between[_code_points(text, begins)] == (self._keeps == BETWEEN)
+            begins, ends = begins[is_kept], ends[is_kept]
+        n_parts = len(begins)
+        n_before = (text[begins] != _SPACE).astype(np.int64) if self._prefix_space else np.zeros(n_parts, dtype=np.int64)
         n_added = 1 + self._has_suffix
-        sizes = np.concatenate([np.diff(starts)[is_part] + n_added, np.ones(len(breaks), dtype=np.int64)])[order]
-        ends = np.cumsum(sizes)
-        out = gathered(text, begins[order], sizes)
-        out[ends - 1] = SEPARATOR[0]
+        order = np.argsort(np.concatenate([begins, breaks[:, 0]]), kind="stable")
+        sizes = np.concatenate([n_before + ends - begins + n_added, np.ones(len(breaks), dtype=np.int64)])[order]
+        ends_in_out = np.cumsum(sizes)
+        is_part = order < n_parts
+        out = gathered(text, np.concatenate([begins - n_before, breaks[:, 0]])[order], sizes)
+        if self._prefix_space:
+            out[(ends_in_out - sizes)[is_part][n_before > 0]] = _SPACE
+        out[ends_in_out - 1] = SEPARATOR[0]
         if self._has_suffix:
-            out[ends[order < n_parts] - 2] = _SPACE
-        rows = np.empty((len(ends), 3), dtype=np.int64)
-        rows[:, 0], rows[:, 1] = ends - 1, ends
+            out[ends_in_out[is_part] - 2] = _SPACE
+        rows = np.empty((len(sizes), 3), dtype=np.int64)
+        rows[:, 0], rows[:, 1] = ends_in_out - 1, ends_in_out
         rows[:, 2] = np.concatenate([np.full(n_parts, CUT), breaks[:, 2]])[order]
         return out.tobytes(), rows
+
+    def _parts(
+        self, text: NDArray[np.uint8], start: int, end: int, breaks: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the matches in a stretch begin and end, and the text between them, in order."""
+        splitter = TextSplitter(self._pattern)
+        if self._barrier is not None:
+            starts = _joined(splitter.starts(text, start, end), end)
+            if self._barrier == _NEWLINE:  # it is between matches, which are not kept
+                return starts[:-1], starts[1:]
+            starts = in_order(np.concatenate([starts, breaks[:, :2].ravel()]))
+            is_part = text[starts[:-1]] != self._barrier
+            return starts[:-1][is_part], starts[1:][is_part]
+        borders = np.concatenate([[start], breaks[:, :2].ravel(), [end]]).reshape(-1, 2).tolist()
+        found = [_of_document(splitter, text, first, last) for first, last in borders if first < last]
+        none = [np.empty(0, dtype=np.int64)]
+        return np.concatenate(none + [each[:-1] for each in found]), np.concatenate(none + [each[1:] for each in found])
+
+
+def _joined(starts: Iterator[NDArray[np.int64]], end: int) -> NDArray[np.int64]:
+    """Where pretokens start, and where the last one ends."""
+    return np.concatenate([*(each[:-1].copy() for each in starts), [end]])
+
+
+def _of_document(splitter: TextSplitter, text: NDArray[np.uint8], start: int, end: int) -> NDArray[np.int64]:
+    """Where the pretokens of a document start, and where the last one ends."""
+    if end - start > _SHORT:
+        return _joined(splitter.starts(text, start, end), end)
+    return start + np.array(splitter.starts_of_short(text[start:end].tobytes()), dtype=np.int64)
+
+
+def _end_of_stretch(data: bytes, start: int, breaks: NDArray[np.int64], before_whitespace: bool) -> int:
+    """Where a stretch of about _AT_ONCE bytes ends: behind a break, or before whitespace, or a break."""
+    end = start + _AT_ONCE
+    if end >= len(data):
+        return len(data)
+    if not before_whitespace:
+        row = int(np.searchsorted(breaks[:, 1], end))
+        return int(breaks[row, 1]) if row < len(breaks) else len(data)
+    space = max(data.rfind(character, start + 1, end) for character in (b" ", b"\n"))
+    if space < 0:
+        space = min((place for character in (b" ", b"\n") if (place := data.find(character, end)) > 0), default=len(data))
+    row = int(np.searchsorted(breaks[:, 0], space)) - 1  # the last break that starts before
+    if row >= 0 and space < breaks[row, 1]:
+        return int(breaks[row, 0] if breaks[row, 0] > start else breaks[row, 1])
+    return space
 
 
 def _code_points(text: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ import regex
 from numpy.typing import NDArray
 
 from ..system.lazy import lazy
-from .cutting import Cutter
+from .cutting import MATCHES, Cutter
 from .lacking_byte import LackingByte
 from .normal_characters import FORMS, Form
 from .normal_check import is_normal
@@ -138,7 +138,8 @@ class Preparation:
         if self.cutter is not None:
             self._seen[0] += len(text)
             cutter = self._pattern_cutter if len(text) >= _LEAST_CUT and self._seen[0] >= _PAYS else None
-            if cutter and not (later.longest and self.seeks_spaces):  # else spaces matter before they are dropped
+            # Else spaces are kept, or matter before they are dropped.
+            if cutter and cutter.drops_whitespace and not (later.longest and self.seeks_spaces):
                 steps = self.chain.steps_that_matter
         has_rule = self._has_rule(rows)
         if has_rule and (later.longest or not self.marks):
@@ -232,11 +233,11 @@ class Preparation:
     @lazy
     def _pattern_cutter(self) -> PatternCutter | None:
         """What cuts windows by kernels, if it does all that the cutter does."""
-        if self.cutter is None or self.prefix_space:
+        if self.cutter is None:
             return None
         from .pattern_cutter import PatternCutter
 
-        found = PatternCutter(self.cutter)
+        found = PatternCutter(self.cutter, self.prefix_space)
         return found if found.is_exact else None
 
     @lazy
@@ -244,7 +245,9 @@ class Preparation:
         """Whether all whitespace is known to be dropped, whatever it is: then a text can be prepared in parts, cut before
         whitespace that follows another character. Compiles the regex that cuts it."""
         kinds = {self.chain.kinds[number] for number in self.chain.steps_that_matter}
-        return not self.seeks_spaces and kinds <= KEEPING_WHITESPACE and self._pattern_cutter is not None
+        if self.cutter is None or self.cutter.keeps != MATCHES or self.seeks_spaces or not kinds <= KEEPING_WHITESPACE:
+            return False
+        return self._pattern_cutter is not None and self._pattern_cutter.drops_whitespace
 
     def _with_whitespace(self, text: bytes, rows: NDArray[np.int64], is_separator: NDArray[np.bool_]) -> NDArray[np.int64]:
         """As `_ruled`, where a kernel can do it."""
@@ -379,7 +382,9 @@ def _ends(joined: bytes, parts: list[list[str]], tokens: NDArray[np.int64]) -> N
     """Where each part of some stretches ends: each part is followed by a separator, and each stretch but the last by a
     token."""
     ends = np.flatnonzero(np.frombuffer(joined, dtype=np.uint8) == SEPARATOR[0])
-    ends = ends[~np.isin(ends, tokens[:, 0])]
+    is_token = np.zeros(len(joined), dtype=np.bool_)
+    is_token[tokens[:, 0]] = True
+    ends = ends[~is_token[ends]]
     if len(ends) == sum(map(len, parts)):
         return ends
     # Invalid UTF-8 has such bytes, too.

@@ -16,6 +16,7 @@ from ..kernels.pieces.split_text import split_text
 from ..kernels.pieces.split_words import split_decided
 from ..patterns.pattern import Pattern
 from ..system.lazy import lazy
+from ..system.stretches import in_order
 from .utf8 import LONGEST_CHARACTER, padded, to_text
 
 _AT_ONCE = 1 << 14  # pretokens, or bytes in which pieces are looked for
@@ -107,7 +108,7 @@ class TextSplitter:
             found = [starts[: n_found + 1]]
             for i in undecided[:n_undecided].tolist():
                 found += self._by_regex(text, int(pieces[i]), int(pieces[i + 1]))
-            yield np.unique(np.concatenate(found)) if n_undecided else found[0]
+            yield in_order(np.concatenate(found)) if n_undecided else found[0]
             start = int(pieces[-1])
 
     def _pieces(self, text: NDArray[np.uint8], start: int, end: int, classes: NDArray[np.uint64]) -> NDArray[np.int64]:
