@@ -24,7 +24,7 @@ from .utf8 import is_utf8, padded, to_text
 from .windows import CUT, SEPARATOR
 
 _NEWLINE, _SPACE = ord("\n"), ord(" ")
-_AT_ONCE = 1 << 20  # bytes that are cut together: arrays of numbers take many times as much memory
+_AT_ONCE = 1 << 18  # bytes that are cut together: arrays of numbers take many times as much memory
 _SHORT = 1 << 11  # bytes of a document of which a list of places takes less time than arrays
 
 
