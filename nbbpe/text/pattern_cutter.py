@@ -98,13 +98,14 @@ class PatternCutter:
         text[of_breaks] = self._barrier or _NEWLINE
         out: list[bytes] = []
         rows: list[NDArray[np.int64]] = []
+        begins_and_ends = breaks[:, :2].T.copy()  # or each search would make a copy
         start = n_bytes = 0
         while start < len(data):
-            end = _end_of_stretch(data, start, breaks, self.drops_whitespace)
-            first, last = np.searchsorted(breaks[:, 0], [start, end])
-            of_stretch, of_parts = self._cut_stretch(text, start, end, breaks[first:last])
+            end = _end_of_stretch(data, start, begins_and_ends, self.drops_whitespace)
+            first, last = np.searchsorted(begins_and_ends[0], [start, end])
+            of_stretch, found = self._cut_stretch(text, start, end, breaks[first:last])
             out.append(of_stretch)
-            rows.append(of_parts + np.array([n_bytes, n_bytes, 0]))
+            rows.append(found + np.array([n_bytes, n_bytes, 0]))
             n_bytes += len(of_stretch)
             start = end
         return b"".join(out), np.concatenate([np.empty((0, 3), dtype=np.int64), *rows])
@@ -166,19 +167,22 @@ def _of_document(splitter: TextSplitter, text: NDArray[np.uint8], start: int, en
 
 
 def _end_of_stretch(data: bytes, start: int, breaks: NDArray[np.int64], before_whitespace: bool) -> int:
-    """Where a stretch of about _AT_ONCE bytes ends: behind a break, or before whitespace, or a break."""
+    """Where a stretch of about _AT_ONCE bytes ends: behind a break, or before whitespace, or a break.
+
+    breaks : int64[2, n], where they begin and end
+    """
     end = start + _AT_ONCE
     if end >= len(data):
         return len(data)
     if not before_whitespace:
-        row = int(np.searchsorted(breaks[:, 1], end))
-        return int(breaks[row, 1]) if row < len(breaks) else len(data)
+        row = int(np.searchsorted(breaks[1], end))
+        return int(breaks[1, row]) if row < breaks.shape[1] else len(data)
     space = max(data.rfind(character, start + 1, end) for character in (b" ", b"\n"))
     if space < 0:
         space = min((place for character in (b" ", b"\n") if (place := data.find(character, end)) > 0), default=len(data))
-    row = int(np.searchsorted(breaks[:, 0], space)) - 1  # the last break that starts before
-    if row >= 0 and space < breaks[row, 1]:
-        return int(breaks[row, 0] if breaks[row, 0] > start else breaks[row, 1])
+    row = int(np.searchsorted(breaks[0], space)) - 1  # the last break that starts before
+    if row >= 0 and space < breaks[1, row]:
+        return int(breaks[0, row] if breaks[0, row] > start else breaks[1, row])
     return space
 
 

@@ -186,13 +186,14 @@ class Preparation:
         """
         if (breaks[1:, 0] < breaks[:-1, 1]).any():
             return None
-        starts, ends = [0, *breaks[:, 1].tolist()], [*breaks[:, 0].tolist(), len(data)]
+        break_ends = breaks[:, 1].copy()  # or each search would make a copy
+        starts, ends = [0, *break_ends.tolist()], [*breaks[:, 0].tolist(), len(data)]
         stretches = [data[start:end] for start, end in zip(starts, ends, strict=True)]
         parts: list[bytes] = []
         moved = breaks.copy()
         first = n_bytes = 0
         while first < len(stretches):
-            last = int(np.searchsorted(breaks[:, 1], starts[first] + _TOGETHER)) + 1
+            last = int(np.searchsorted(break_ends, starts[first] + _TOGETHER)) + 1
             found = self._of_stretches(stretches[first:last], begun, steps)
             if found is None:
                 return None
