@@ -54,6 +54,15 @@ OTHERS: dict[str, list[dict[str, Any]]] = {
     "what is between whitespace": [{**keeping(r"\s+"), "invert": False}, WORD_END],
     "what is between letters": [{**keeping(r"\p{L}"), "invert": False}, DIGITS],
     "between strings": [{**keeping(""), "pattern": {"String": "?"}, "invert": False}],
+    **{
+        f"{behavior}, {name}": [{**keeping(regex), "behavior": behavior, "invert": invert}]
+        for behavior in ("Contiguous", "MergedWithPrevious", "MergedWithNext")
+        for name, regex, invert in (
+            ("whitespace", r"\s", False),
+            ("words of at most three, inverted", r"\S{1,3}", True),
+            ("letters", r"\w+", False),
+        )
+    },
     "between characters": [{"type": "CharDelimiterSplit", "delimiter": " "}],
 }
 INEXACT: dict[str, list[dict[str, Any]]] = {
@@ -61,7 +70,7 @@ INEXACT: dict[str, list[dict[str, Any]]] = {
     "a match with whitespace": [keeping(r"\S+\s?")],
     "a character that is in matches and between them": [keeping(r"'s|\p{L}+")],
     "a string of two characters": [{**keeping(""), "pattern": {"String": "ab"}}],
-    "another behavior": [{**keeping(r"\s+"), "behavior": "Contiguous"}],
+    "a split of what a Split joins": [{**keeping(r"\s+"), "behavior": "Contiguous"}, DIGITS],
     "the ends of words alone": [WORD_END],
     "another step": [{"type": "Metaspace", "replacement": "_"}],
     "a later step that drops text": [{"type": "Whitespace"}, keeping(r"\p{L}+")],

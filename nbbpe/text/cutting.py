@@ -58,6 +58,7 @@ def _matches_of(kind: str) -> str:
 
 
 MATCHES, BETWEEN, BOTH = "matches", "between", "both"
+JOINED = ("Contiguous", "MergedWithPrevious", "MergedWithNext")  # both, some of them joined, as the behavior says
 
 
 def _kept(step: dict[str, Any]) -> str | None:
@@ -66,11 +67,11 @@ def _kept(step: dict[str, Any]) -> str | None:
         return MATCHES
     if step["type"] == "CharDelimiterSplit":
         return BETWEEN
-    if step["type"] != "Split" or step["behavior"] not in ("Removed", "Isolated"):
+    if step["type"] != "Split":
         return None
-    if step["behavior"] == "Isolated":
-        return BOTH
-    return MATCHES if step.get("invert", False) else BETWEEN
+    if step["behavior"] == "Removed":
+        return MATCHES if step.get("invert", False) else BETWEEN
+    return BOTH if step["behavior"] == "Isolated" else str(step["behavior"])
 
 
 def _regex_of(step: dict[str, Any]) -> str | None:
@@ -116,12 +117,20 @@ class Cutter(Steps):
         split all that they get; empty for steps of other kinds. (For the ends of words, see `suffix`.)"""
         steps = [step for step in self.steps if step["type"] != WORD_END]
         found = [_regex_of(step) if number == 0 or _kept(step) == BOTH else None for number, step in enumerate(steps)]
-        return () if None in found else tuple(each for each in found if each is not None)
+        if None in found or (self.keeps in JOINED and len(found) > 1):
+            return ()
+        return tuple(each for each in found if each is not None)
 
     @lazy
     def keeps(self) -> str:
-        """What the first step keeps, if there are `regexes`: MATCHES, BETWEEN (the text between them), or BOTH."""
+        """What the first step keeps, if there are `regexes`: MATCHES, BETWEEN (the text between them), BOTH, or one of
+        JOINED."""
         return _kept(self.steps[0]) or BOTH
+
+    @lazy
+    def inverts(self) -> bool:
+        """Whether the first step takes what is between matches for matches, and the other way round."""
+        return bool(self.steps[0].get("invert", False))
 
     @lazy
     def can_be_cut(self) -> bool:

@@ -17,7 +17,7 @@ from ..patterns.boundaries import always_left, can_be_left, ends_text
 from ..patterns.pattern import Pattern
 from ..system.lazy import lazy
 from ..system.stretches import gathered, in_order
-from .cutting import BETWEEN, BOTH, MATCHES, Cutter
+from .cutting import BETWEEN, BOTH, JOINED, MATCHES, Cutter
 from .text_splitter import TextSplitter
 from .unicode_sets import WHITESPACE
 from .utf8 import is_utf8, padded, to_text
@@ -37,6 +37,7 @@ class PatternCutter:
     def __init__(self, cutter: Cutter, prefix_space: bool = False) -> None:
         self._regexes = cutter.regexes
         self._keeps = cutter.keeps
+        self._inverts = cutter.inverts
         self._has_suffix = cutter.suffix is not None
         self._prefix_space = prefix_space
 
@@ -116,8 +117,13 @@ class PatternCutter:
         """See `cut`: of text[start:end], which has the barrier in the place of breaks."""
         begins, ends = self._parts(text, start, end, breaks)
         if self._keeps != BOTH:
-            is_kept = self._is_between[_code_points(text, begins)] == (self._keeps == BETWEEN)
-            begins, ends = begins[is_kept], ends[is_kept]
+            is_between = self._is_between[_code_points(text, begins)]
+            if self._keeps in JOINED:
+                joins = _joins(is_between == self._inverts, self._keeps) & (begins[1:] == ends[:-1])
+                begins, ends = begins[np.append(True, ~joins)[: len(begins)]], ends[np.append(~joins, True)[: len(ends)]]
+            else:
+                is_kept = is_between == (self._keeps == BETWEEN)
+                begins, ends = begins[is_kept], ends[is_kept]
         n_parts = len(begins)
         n_before = (text[begins] != _SPACE).astype(np.int64) if self._prefix_space else np.zeros(n_parts, dtype=np.int64)
         n_added = 1 + self._has_suffix
@@ -152,6 +158,14 @@ class PatternCutter:
         found = [_of_document(splitter, text, first, last) for first, last in borders if first < last]
         none = [np.empty(0, dtype=np.int64)]
         return np.concatenate(none + [each[:-1] for each in found]), np.concatenate(none + [each[1:] for each in found])
+
+
+def _joins(is_match: NDArray[np.bool_], behavior: str) -> NDArray[np.bool_]:
+    """Whether a Split joins each part with the next one, bool[n - 1], if these are in one text."""
+    this, following = is_match[:-1], is_match[1:]
+    if behavior == "Contiguous":
+        return this == following
+    return ~this & following if behavior == "MergedWithPrevious" else this & ~following
 
 
 def _joined(starts: Iterator[NDArray[np.int64]], end: int) -> NDArray[np.int64]:
