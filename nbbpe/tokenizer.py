@@ -10,6 +10,7 @@ from .model.vocab_checks import Merge, Vocab
 from .names_elsewhere import NamesElsewhere
 from .patterns.pattern import PatternLike
 from .system.integers import check_integer
+from .system.lazy import lazy
 from .tiktoken_names import TiktokenNames
 from .tokenizer_batches import TokenizerBatches
 from .tokenizer_decoding import TokenizerDecoding

@@ -571,7 +571,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "has a Split after ByteLevel",
     ),
     "ByteLevel normalizer": ({"normalizer": norm.ByteLevel()}, "normalizer is 'ByteLevel'"),
-    "Replace with an anchor": ({"normalizer": norm.Replace(tokenizers.Regex("^ "), "")}, r"'\^"),
+    "Replace with a class of its engine": ({"normalizer": norm.Replace(tokenizers.Regex(r"\h"), "")}, r"'\\\\h"),
 }
 
 

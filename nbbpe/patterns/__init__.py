@@ -7,7 +7,7 @@ else spares kernels work (match_facts.py). pattern_tables.py writes all of it as
 disk.
 
 Of a regex without an automaton, regex_boundaries.py finds pieces, and partial_automaton.py decides most of them, for which
-look_automaton.py finds where long look-aheads match; regex_splitter.py splits the others by `regex`, joined_pieces.py many at
-once. given_regex.py says what any regex may cost.
+look_automaton.py finds where long look-aheads match. regex_splitter.py splits the others by `regex`, and joined_pieces.py
+many at once. given_regex.py says what any regex may cost.
 named_patterns.py has the regexes of known models, and automaton_drawing.py draws an automaton.
 """

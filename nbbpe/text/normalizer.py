@@ -366,7 +366,7 @@ def _stripped(left: bool, right: bool, text: str, first: bool) -> str:
 
 
 def _is_apart(step: dict[str, Any], function: _Step, barrier: str) -> bool:
-    """See `Chain.at_once`."""
+    """See `Normalizer.at_once`."""
     kind = step["type"]
     if kind == "Replace":
         ((pattern, what),) = step["pattern"].items()

@@ -7,6 +7,7 @@ Otherwise, documents are cut one by one. Which parts are matches must be certain
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -24,7 +25,8 @@ from .utf8 import is_utf8, padded, to_text
 from .windows import CUT, SEPARATOR
 
 _NEWLINE, _SPACE = ord("\n"), ord(" ")
-_AT_ONCE = 1 << 18  # bytes that are cut together: arrays of numbers take many times as much memory
+_AT_ONCE = 1 << 18  # bytes that are cut together, and some more: arrays of numbers take many times as much memory
+_WHITESPACE = re.compile(b"[ \n]")
 _SHORT = 1 << 11  # bytes of a document of which a list of places takes less time than arrays
 
 
@@ -94,7 +96,8 @@ class PatternCutter:
         before = np.cumsum(lengths) - lengths
         of_breaks = np.repeat(breaks[:, 0] - before, lengths) + np.arange(lengths.sum())
         text[of_breaks] = _NEWLINE
-        if not is_utf8(text[: len(data)].tobytes()):
+        replaced = text[: len(data)].tobytes()
+        if not is_utf8(replaced):
             return None
         text[of_breaks] = self._barrier or _NEWLINE
         out: list[bytes] = []
@@ -102,14 +105,25 @@ class PatternCutter:
         begins_and_ends = breaks[:, :2].T.copy()  # or each search would make a copy
         start = n_bytes = 0
         while start < len(data):
-            end = _end_of_stretch(data, start, begins_and_ends, self.drops_whitespace)
+            end = self._end_of_stretch(replaced, start + _AT_ONCE, begins_and_ends[1])
             first, last = np.searchsorted(begins_and_ends[0], [start, end])
-            of_stretch, found = self._cut_stretch(text, start, end, breaks[first:last])
+            of_stretch, of_parts = self._cut_stretch(text, start, end, breaks[first:last])
             out.append(of_stretch)
-            rows.append(found + np.array([n_bytes, n_bytes, 0]))
+            rows.append(of_parts + np.array([n_bytes, n_bytes, 0]))
             n_bytes += len(of_stretch)
             start = end
         return b"".join(out), np.concatenate([np.empty((0, 3), dtype=np.int64), *rows])
+
+    def _end_of_stretch(self, replaced: bytes, at_least: int, ends: NDArray[np.int64]) -> int:
+        """Where a stretch ends: before whitespace, also the newlines that are in the place of a token, or behind a token.
+
+        ends : int64[n], of tokens
+        """
+        if self.drops_whitespace:
+            found = _WHITESPACE.search(replaced, at_least)
+            return found.start() if found else len(replaced)
+        row = int(np.searchsorted(ends, at_least))
+        return int(ends[row]) if row < len(ends) else len(replaced)
 
     def _cut_stretch(
         self, text: NDArray[np.uint8], start: int, end: int, breaks: NDArray[np.int64]
@@ -178,26 +192,6 @@ def _of_document(splitter: TextSplitter, text: NDArray[np.uint8], start: int, en
     if end - start > _SHORT:
         return _joined(splitter.starts(text, start, end), end)
     return start + np.array(splitter.starts_of_short(text[start:end].tobytes()), dtype=np.int64)
-
-
-def _end_of_stretch(data: bytes, start: int, breaks: NDArray[np.int64], before_whitespace: bool) -> int:
-    """Where a stretch of about _AT_ONCE bytes ends: behind a break, or before whitespace, or a break.
-
-    breaks : int64[2, n], where they begin and end
-    """
-    end = start + _AT_ONCE
-    if end >= len(data):
-        return len(data)
-    if not before_whitespace:
-        row = int(np.searchsorted(breaks[1], end))
-        return int(breaks[1, row]) if row < breaks.shape[1] else len(data)
-    space = max(data.rfind(character, start + 1, end) for character in (b" ", b"\n"))
-    if space < 0:
-        space = min((place for character in (b" ", b"\n") if (place := data.find(character, end)) > 0), default=len(data))
-    row = int(np.searchsorted(breaks[0], space)) - 1  # the last break that starts before
-    if row >= 0 and space < breaks[1, row]:
-        return int(breaks[0, row] if breaks[0, row] > start else breaks[1, row])
-    return space
 
 
 def _code_points(text: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.int64]:
