@@ -49,6 +49,7 @@ OTHERS: dict[str, list[dict[str, Any]]] = {
     "a match that depends on a space": [keeping(r"\p{L}+(?= )|\p{L}"), DIGITS],
     "whitespace that is kept": [keeping(r"[^ ]+")],
     "whitespace alone": [{**keeping(r"\s+"), "behavior": "Isolated"}],
+    "empty matches": [{**keeping(r"(?=\p{Lu})|(?<=\d)"), "behavior": "Isolated"}],
     "GPT-2's": [{**keeping(NAMED["gpt2"].regexes[0]), "behavior": "Isolated"}, DIGITS],
     "what ends otherwise before more text": [{**keeping(NAMED["cl100k"].regexes[0]), "behavior": "Isolated"}],
     "what is between whitespace": [{**keeping(r"\s+"), "invert": False}, WORD_END],
@@ -68,6 +69,9 @@ OTHERS: dict[str, list[dict[str, Any]]] = {
 INEXACT: dict[str, list[dict[str, Any]]] = {
     "a match that depends on a newline at the end": [keeping(r"\p{L}+$|\p{L}")],
     "a match with whitespace": [keeping(r"\S+\s?")],
+    "what is between empty matches": [{**keeping(r"(?=\p{Lu})|(?<=\d)"), "invert": False}],
+    "empty matches alone": [keeping(r"(?=\p{Lu})|(?<=\d)")],
+    "empty matches with what is between": [{**keeping(r"\b"), "behavior": "Contiguous"}],
     "a character that is in matches and between them": [keeping(r"'s|\p{L}+")],
     "a string of two characters": [{**keeping(""), "pattern": {"String": "ab"}}],
     "a split of what a Split joins": [{**keeping(r"\s+"), "behavior": "Contiguous"}, DIGITS],

@@ -147,12 +147,27 @@ def parse(pattern: str) -> Node:
 
     Raises Unsupported for syntax that the tree cannot express, regex.error for syntax that is invalid in `regex`, too.
     """
+    tree = _read(pattern)
+    return _between(tree) if _is_look(tree) else tree
+
+
+def only_looks(pattern: str) -> bool:
+    r"""Whether all matches of a regex are empty. Errors are those of `parse`.
+
+    >>> only_looks(r"\b"), only_looks(r"\b\w")
+    (True, False)
+    """
+    return _is_look(_read(pattern))
+
+
+def _read(pattern: str) -> Node:
+    """The tree of a regex as it stands."""
     regex.compile(pattern)
     parser = _Parser(pattern)
     tree = parser.choice(parser.leading_flags())
     if parser.rest:
         raise Unsupported(f"an unexpected {parser.rest[0]!r}")
-    return _between(tree) if _is_look(tree) else tree
+    return tree
 
 
 class _Parser:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..patterns.automaton import Automaton
 from ..patterns.boundaries import always_left, can_be_left, ends_text
 from ..patterns.pattern import Pattern
+from ..patterns.pattern_parser import only_looks
 from ..system.lazy import lazy
 from ..system.stretches import gathered, in_order
 from .cutting import BETWEEN, BOTH, JOINED, MATCHES, Cutter
@@ -63,8 +64,11 @@ class PatternCutter:
         """Whether it cuts all windows of valid UTF-8 as the Cutter does. Compiles the regexes."""
         if not self._regexes or not self._pattern.is_compiled:
             return False
-        # Else the first character does not tell a match from what is between.
-        return self._keeps == BOTH or bool((always_left(self._first) | ~can_be_left(self._first)).all())
+        if self._keeps == BOTH:
+            return True
+        # The first character must tell a match from what is between. Of empty matches, the automaton has what is between.
+        is_told = (always_left(self._first) | ~can_be_left(self._first)).all()
+        return bool(is_told) and not only_looks(self._regexes[0])
 
     @lazy
     def drops_whitespace(self) -> bool:
