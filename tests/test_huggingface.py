@@ -141,7 +141,7 @@ UNWRITABLE = {
     ),
     "the same id": (lambda: with_special({"<a>": 900, "<b>": 900}), r"'<a>' and '<b>' both have the id 900"),
     "looked up whole": (lambda: whole_with_special("Ġx"), r"special token 'Ġx' is spelled like b' x'"),
-    "a pattern of other meaning": (lambda: with_pattern(r"\b\w+|\W+"), r"'\\\\b' \(character 0"),
+    "a pattern of other meaning": (lambda: with_pattern(r"(?i:\bx)|\w+|\W+"), r"'\\\\b' \(character 4"),
 }
 
 

@@ -726,7 +726,7 @@ def test_no_more_of_a_compressed_file_is_read_than_was_decompressed(tmp_path, co
 def test_formats_that_are_not_read_are_refused_by_name(assert_refused, tmp_path):
     for name in "a.tar", "a.tar.bz2", "a.jsonl.lz4", "a.tar.gz", "a.txz", "a.zip", "A.7Z", "a.parquet.gz", "a.arrow.xz":
         (tmp_path / name).write_bytes(b"something")
-        message = f"{name}' is an archive, or compressed in a way that nbbpe does not read: unpack it first"
+        message = f"{name}' is an archive, or compressed in a way that nbbpe does not read: give the files in it"
         assert_refused(tmp_path / name, ValueError, message)
 
 

@@ -140,7 +140,7 @@ def _input(file: File, field: str) -> Input:
     suffix = _ending(name.removesuffix(compression))
     if suffix in _NOT_READ or (compression and suffix in _TABLES):
         raise ValueError(
-            f"{file.name!r} is an archive, or compressed in a way that nbbpe does not read: unpack it first (plain text "
+            f"{file.name!r} is an archive, or compressed in a way that nbbpe does not read: give the files in it (plain text "
             f"and JSON lines may be {', '.join(COMPRESSIONS)}, files of tables not at all)"
         )
     if suffix in _TABLES:
