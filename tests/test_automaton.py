@@ -57,6 +57,7 @@ from nbbpe.patterns.pattern_parser import (
     parse,
 )
 from nbbpe.patterns.pattern_tables import new_pattern_tables
+from nbbpe.patterns.regex_splitter import RegexSplitter
 
 
 @pytest.fixture(params=mostly_slow(PATTERNS, usual=NAMED))
@@ -428,6 +429,25 @@ def test_a_regex_is_a_named_pattern_by_what_it_matches(name):
     assert get_pattern(pattern + "|never reached") is not NAMED[name] or get_pattern(pattern + "|x") is NAMED[name]
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"[()]|([!.$])\1*|\w+|\s",
+        r"([ab])\1{2}|.|\n",
+        r"([ab])\1?c|(x)\2+|[^c]|c",
+        r"(([ab.])\2*(?#so)x?)+|.|\n",
+        r"([ab])\1(?#so)+?b|(?s:.)",
+    ],
+)
+def test_the_same_character_again_is_a_choice_of_each(pattern):
+    found, splitter = get_pattern(pattern), RegexSplitter(pattern)
+    assert found.is_compiled
+    rng = random.Random(1)
+    for _ in range(300):
+        text = "".join(rng.choices("aabbc..xx!\n(", k=rng.randrange(1, 10)))
+        assert split(found.automata[0], text) == splitter.split(text)
+
+
 # What is refused
 
 REFUSED = {
@@ -437,7 +457,11 @@ REFUSED = {
     r"\Bx|.": r"\\B",
     r"^a|.": "the beginning of the text",
     r"\Aa|.": r"\\A",
-    r"(a)\1|.": r"\\1",
+    r"(ab)\1|.": r"\\1",
+    r"([ab])\1\1|.": r"\\1",
+    r"([ab])+\1|.": r"\\1",
+    r"(?i:([ab])\1)|.": r"\\1",
+    r"(\w)\1|.": "a reference to a group of more than 64 characters",
     r"(?P<x>a)(?P=x)|.": "a named reference",
     r"a(?!bc)|.": "a look-ahead at more than one character",
     r"a(?=b*c)|.": "a look-ahead at more than one character",

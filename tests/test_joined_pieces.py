@@ -19,7 +19,7 @@ PATTERNS = {
     "look-behind": r"(?<=\p{L})'s| ?\p{L}+|\s+(?!\S)|\s+|.",
     "with gaps": r"\b[a-z]+\b|\d",
     "list": LEFT_TO_REGEX["llama.cpp, quoted: Tiny Aya"],
-    "nothing is certain": r"(a)\1|.",
+    "nothing is certain": r"(ab)\1|.",
 }
 
 

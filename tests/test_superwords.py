@@ -180,6 +180,11 @@ def test_invalid_arguments_are_refused(arguments, error, message):
             "has groups that are numbered",
         ),
         (
+            {"superwords": nbbpe.Superwords(after=300, phrase=r" ?([a-z])+"), "pattern": r"([.!?])\1*|\w+|\s|."},
+            ValueError,
+            "has groups that are numbered",
+        ),
+        (
             {"superwords": nbbpe.Superwords(after=300, phrase=r"\b\w+"), "split_with": "compiled"},
             ValueError,
             r"cannot be compiled: .b",

@@ -14,11 +14,12 @@ from typing import Any, Literal
 
 import regex
 
-from .code_points import EVERYTHING, Edges, complement, from_ranges, in_any_case, read_off, union
+from .code_points import EVERYTHING, Edges, complement, from_ranges, in_any_case, ranges_of, read_off, union
 
 Mode = Literal["greedy", "lazy", "possessive"]
 NO_LIMIT = -1  # as the most of a Repeat
 _MOST_COPIES = 1000  # of what is repeated a bounded number of times
+_MOST_AGAIN = 64  # characters of a set of which the same one is to come again
 
 _NEWLINE = from_ranges([(10, 10)])
 _CONTROL = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7}
@@ -175,6 +176,7 @@ class _Parser:
 
     def __init__(self, pattern: str) -> None:
         self.rest = pattern
+        self._n_groups = 0  # that have a number, so far
 
     def _take(self, n: int) -> str:
         taken, self.rest = self.rest[:n], self.rest[n:]
@@ -268,14 +270,37 @@ class _Parser:
             elif self._takes(">"):
                 inner = self._closed(self.choice(flags))
                 return Repeat(inner, 1, 1, "possessive")
-            elif not self._takes_match(r"P?<[A-Za-z_]\w*>"):
+            elif self._takes_match(r"P?<[A-Za-z_]\w*>"):
+                self._n_groups += 1
+            else:
                 known = {"P": "a named reference", "(": "a condition"}
                 known |= dict.fromkeys("R&+-0123456789", "a call of a group")
                 what = known.get(self.rest[:1], "a group")
                 raise Unsupported(f"{what} ((?{self.rest[:6]}...)")
         elif self.rest.startswith("*"):
             raise Unsupported(f"a verb (({self.rest[:6]}...)")
+        else:
+            self._n_groups += 1
+            number, inner = self._n_groups, self._closed(self.choice(flags))
+            if isinstance(inner, Characters) and not flags.ignore_case and self._takes_match(rf"\\{number}(?!\d)"):
+                return self._again(inner)
+            return inner
         return self._closed(self.choice(flags))
+
+    def _again(self, first: Characters) -> Node:
+        """A character of a set and then the same one again, as often as the rest begins with: a choice of each of them."""
+        members = [
+            code for start, end in ranges_of(first.members) for code in range(start, min(end, start + _MOST_AGAIN + 1))
+        ]
+        if len(members) > _MOST_AGAIN:
+            raise Unsupported(f"a reference to a group of more than {_MOST_AGAIN} characters")
+        self._skip_comments()
+        rest, options = self.rest, []
+        for code in members:
+            self.rest = rest
+            one = Characters(from_ranges([(code, code)]))
+            options.append(Concatenation((one, self._repeated(one))))
+        return Choice(tuple(options))
 
     def _closed(self, inner: Node) -> Node:
         if not self._takes(")"):

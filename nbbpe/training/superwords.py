@@ -20,6 +20,7 @@ regex: Any = imported_on_use("regex")
 _PHRASE = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+"  # of GPT-2's pattern: contractions, and letters with a space before them
 
 _FLAGS = re.compile(r"\(\?([is]+)\)")
+_REFERS = re.compile(r"\\[1-9]")  # and some more
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +86,7 @@ def check_superwords(superwords: object, n_tokens: int, pattern: Pattern) -> Non
     if pattern.regex is None or pattern.then:
         raise WrongArgument("superwords need a pattern of one regex")
     phrases(pattern, superwords)
-    if not pattern.is_compiled:  # else it has no back-reference
+    if not pattern.is_compiled or _REFERS.search(pattern.regex):
         own, joined = n_groups(pattern.regex), n_groups(f"(?:{superwords.phrase})|{pattern.regex}")
         if own and joined > own:
             raise WrongArgument(
