@@ -140,8 +140,8 @@ def _input(file: File, field: str) -> Input:
     suffix = _ending(name.removesuffix(compression))
     if suffix in _NOT_READ or (compression and suffix in _TABLES):
         raise ValueError(
-            f"{file.name!r} is an archive, or compressed in a way that nbbpe does not read: give the files in it (plain text "
-            f"and JSON lines may be {', '.join(COMPRESSIONS)}, files of tables not at all)"
+            f"{file.name!r} is an archive, or compressed in a way that nbbpe does not read: give the files in it (plain "
+            f"text and JSON lines may be {', '.join(COMPRESSIONS)}, files of tables not at all)"
         )
     if suffix in _TABLES:
         return _TABLES[suffix](file, field)
