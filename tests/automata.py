@@ -30,6 +30,7 @@ from nbbpe.patterns.pattern_parser import (
     Choice,
     Concatenation,
     End,
+    LongLookAhead,
     LookAhead,
     Repeat,
     Unsupported,
@@ -232,6 +233,8 @@ def to_tree(node) -> tuple:
         return "choice", tuple(map(to_tree, node.options))
     if isinstance(node, LookAhead):
         return "look", node.members, node.or_end
+    if isinstance(node, LongLookAhead):
+        return "long look", to_tree(node.part), node.negative
     if isinstance(node, End):
         return "end", node.or_newline
     assert isinstance(node, Repeat)

@@ -242,6 +242,10 @@ def tree_ends(tree, text, at):
         edges, or_end = rest
         if or_end if at == len(text) else is_in(edges, text[at]):
             yield at
+    elif kind == "long look":
+        part, negative = rest
+        if (next(tree_ends(part, text, at), None) is not None) != negative:
+            yield at
     elif kind == "end":
         if at == len(text) or (rest[0] and text[at:] == "\n"):
             yield at
