@@ -39,13 +39,13 @@ EXACT: dict[str, list[dict[str, Any]]] = {
     "WhitespaceSplit": [{"type": "WhitespaceSplit"}, WORD_END],
     "BertPreTokenizer": [{"type": "BertPreTokenizer"}, DIGITS],
     "words of at most three": [keeping(r"\S{1,3}"), DIGITS, WORD_END],
+    "words that whitespace or the end ends": [keeping(r"\p{L}+(?=\s)|\p{L}+(?![\s\S])|\p{L}|[^\s\p{L}]+")],
     "letters alone": [keeping(r"\p{L}+")],
     "a string": [{**keeping(""), "pattern": {"String": "x"}}],
 }
 # Exact, too, and what is not whitespace is dropped, or whitespace is not.
 OTHERS: dict[str, list[dict[str, Any]]] = {
     "a match that depends on the end": [keeping(r"\p{L}+(?![\s\S])|\p{L}")],
-    "words that whitespace or the end ends": [keeping(r"\p{L}+(?=\s)|\p{L}+(?![\s\S])|\p{L}|[^\s\p{L}]+")],
     "a match that depends on a space": [keeping(r"\p{L}+(?= )|\p{L}"), DIGITS],
     "whitespace that is kept": [keeping(r"[^ ]+")],
     "whitespace alone": [{**keeping(r"\s+"), "behavior": "Isolated"}],
