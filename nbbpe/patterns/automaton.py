@@ -154,17 +154,15 @@ def numbered(
     block = _merged(next_state, tells)
     # Classes that all states treat alike are one, numbered in the order of the code points.
     columns = np.concatenate([block[next_state], tells[:, :n_classes]]).T
-    kind = row_numbers(columns)[symbols.class_of_edge]
-    class_of_edge = row_numbers(kind)
-    _, firsts = np.unique(class_of_edge, return_index=True)
-    representatives: NDArray[np.int64] = symbols.class_of_edge[firsts]  # an old class for each new one
+    representatives: NDArray[np.int64]  # an old class for each new one
+    class_of_edge, representatives = symbols.merged(columns)
     changes = np.flatnonzero(np.diff(class_of_edge, prepend=-1))
 
     _, member = np.unique(block, return_index=True)  # a state for each block
     following = block[next_state[np.ix_(member, representatives)]]
     order = list(reached(block[[DEAD, START]].tolist(), lambda each: following[each].tolist()))
-    if len(order) > MOST_STATES or len(firsts) > MOST_CLASSES:
-        raise Unsupported(f"an automaton of {len(order):,} states and {len(firsts):,} classes")
+    if len(order) > MOST_STATES or len(representatives) > MOST_CLASSES:
+        raise Unsupported(f"an automaton of {len(order):,} states and {len(representatives):,} classes")
     number = np.zeros(len(member), dtype=np.uint16)
     number[order] = np.arange(len(order))
     columns_told = [*representatives.tolist(), *range(n_classes, tells.shape[1])]

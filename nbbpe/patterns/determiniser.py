@@ -73,6 +73,15 @@ class Symbols(Partition):
         _, firsts = np.unique(class_of_edge, return_index=True)
         return cls(edges, class_of_edge, in_set[:, firsts])
 
+    def merged(self, rows: NDArray[np.generic]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Classes with equal rows as one, numbered as they first come: the class of each edge, and a member of each class.
+
+        rows : of each class
+        """
+        class_of_edge = row_numbers(row_numbers(rows)[self.class_of_edge])
+        _, firsts = np.unique(class_of_edge, return_index=True)
+        return class_of_edge, self.class_of_edge[firsts]
+
 
 class Determined(NamedTuple):
     """The states of a regex: 0 is dead, 1 is where a run starts.

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .code_points import Partition
-from .determiniser import MOST_STATES, NEWLINE, Symbols, row_numbers
+from .determiniser import MOST_STATES, NEWLINE, Symbols
 from .pattern_parser import Node, Unsupported
 from .places import AHEAD, BEHIND, FORK, LONG_AHEAD, MATCH, SET, UNKNOWN, Places
 
@@ -103,10 +103,7 @@ class _Reader:
 
     def _with_few_classes(self, next_state: NDArray[np.uint16], matches: NDArray[np.bool_]) -> LookAutomaton:
         """Classes that all states treat alike are one."""
-        columns = np.concatenate([next_state, matches[:, :-1]]).T
-        class_of_edge = row_numbers(row_numbers(columns)[self._symbols.class_of_edge])
-        _, firsts = np.unique(class_of_edge, return_index=True)
-        members = self._symbols.class_of_edge[firsts]
+        class_of_edge, members = self._symbols.merged(np.concatenate([next_state, matches[:, :-1]]).T)
         return LookAutomaton(self._symbols.edges, class_of_edge, next_state[:, members], matches[:, [*members, -1]])
 
     def _kinds_before(self) -> tuple[list[int], list[dict[int, bool]]]:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .code_points import Edges, Partition, union
-from .determiniser import NEWLINE, Symbols, reached, row_numbers
+from .determiniser import NEWLINE, Symbols, reached
 from .partial_automaton import PartialAutomaton
 from .pattern_parser import (
     Characters,
@@ -90,10 +90,7 @@ def regex_boundaries(tree: Node) -> RegexBoundaries:
     in_no_match = ~questions.takes.any(axis=0)
     transparent = ~uncertain & in_no_match[:, None] & in_no_match
     # Classes with the same boundaries are one.
-    kind = row_numbers(np.concatenate([pairs, pairs.T, transparent, transparent.T], axis=1))
-    class_of_edge = row_numbers(kind[symbols.class_of_edge])
-    _, firsts = np.unique(class_of_edge, return_index=True)
-    members = symbols.class_of_edge[firsts]  # a class for each new one
+    class_of_edge, members = symbols.merged(np.concatenate([pairs, pairs.T, transparent, transparent.T], axis=1))
     of_members = np.ix_(members, members)
     return RegexBoundaries(symbols.edges, class_of_edge, pairs[of_members], transparent[of_members])
 
