@@ -140,16 +140,7 @@ class _Translation:
         if kind == "repeat":
             self.repeat(text)
             return
-        if kind == "end":
-            # After all whitespace there is only one end, whatever an engine means by it. To Oniguruma it is that of a line.
-            if self.out[-2:] != [r"\s", "++"]:
-                if not self.source == "Oniguruma" != self.target:
-                    raise self.refuse(text, "has different meanings")
-                text = r"(?![^\n])"
-            self.out.append(text)
-            self.atom = None
-            return
-        if kind in ("border", "start", "line", "last"):
+        if kind in ("border", "start", "line", "end", "last"):
             self.out.append(self.place_only(kind, text))
             self.atom = None
             return
@@ -226,6 +217,13 @@ class _Translation:
 
     def place_only(self, kind: str, text: str) -> str:
         """Translate what matches at a place, and takes no character."""
+        if kind == "end":
+            # After all whitespace there is only one end, whatever an engine means by it. To Oniguruma it is that of a line.
+            if self.out[-2:] == [r"\s", "++"]:
+                return text
+            if not self.source == "Oniguruma" != self.target:
+                raise self.refuse(text, "has different meanings")
+            return r"(?![^\n])"
         if kind == "last":
             if text != _last(self.source):
                 raise self.refuse(text, "has different meanings")
