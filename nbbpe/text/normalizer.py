@@ -324,6 +324,7 @@ def _replacing(step: dict[str, Any]) -> _Step:
     return replaced
 
 
+@functools.cache
 def _set_regex(text: str) -> SetRegex | None:
     """See `set_regex`."""
     from ..patterns.set_regex import set_regex  # which imports `regex`
