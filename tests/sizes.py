@@ -16,6 +16,7 @@ from nbbpe.encoding import (
     compiled_encoder,
     decoder,
     dropout,
+    encoder,
     encoder_state,
     piece_regex_encoder,
     regex_encoder,
@@ -34,7 +35,7 @@ from nbbpe.words import forecast
 
 SIZES: dict[str, list[tuple[Any, str]]] = {
     "window": [(windows, "WINDOW"), (columns, "WINDOW")],
-    "text_window": [(windows, "TEXT_WINDOW")],
+    "text_window": [(windows, "TEXT_WINDOW"), (encoder, "WINDOW")],
     "copied": [(utf8, "_COPIED")],
     "batch": [(windows, "BATCH")],
     "counted": [(parallel_counting, "BATCH")],

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from ..kernels.pieces.special_tokens import SpecialTokens, new_special_tokens
 from ..text.byte_source import Source
+from ..text.text_windows import text_windows
 from ..text.utf8 import Data, to_bytes
-from ..text.windows import Reader, Window, Windows, concatenated
+from ..text.windows import WINDOW, Reader, Window, Windows, concatenated
 
 if TYPE_CHECKING:
     from ..kernels.pieces.pattern_tables import PatternTables
@@ -54,6 +55,14 @@ class Encoder(ABC):
     ) -> tuple[Encoder, str | Data, SpecialTokens | None]:
         """Which encoder encodes a text, and its arguments: another one where this one would only pass the text on."""
         return self, text, specials
+
+    def encode_given(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
+        """As `encode_text`, of what `for_text` gave, which takes long to find out."""
+        return self.encode_text(text, specials)
+
+    def count_given(self, text: str | Data, specials: SpecialTokens | None) -> int:
+        """As `count`, of what `for_text` gave."""
+        return self.count(text, specials)
 
     @abstractmethod
     def encode_window(self, window: Window) -> NDArray[Any]:
@@ -137,12 +146,12 @@ class RewritingEncoder(Encoder):
     def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
         """See Encoder."""
         encoder, data, sought = self.for_text(text, specials)
-        return self._encode_rewritten(data, specials) if encoder is self else encoder.encode_text(data, sought)
+        return encoder.encode_given(data, sought)
 
     def count(self, text: str | Data, specials: SpecialTokens | None) -> int:
         """See Encoder."""
         encoder, data, sought = self.for_text(text, specials)
-        return len(self._encode_rewritten(data, specials)) if encoder is self else encoder.count(data, sought)
+        return encoder.count_given(data, sought)
 
     def _encode_stretches(
         self, stretches: list[tuple[bytes | None, int | None]], specials: SpecialTokens | None, form: type
@@ -161,8 +170,16 @@ class RewritingEncoder(Encoder):
             ids += found if token_id is None else [*found, token_id]
         return ids if form is list else len(ids) if form is int else np.array(ids, dtype=self.dtype)
 
-    def _encode_rewritten(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
+    def encode_given(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
+        """See Encoder."""
+        if len(text) > WINDOW and not self.at_once:  # which is not held in memory a second time
+            encoder, sought = self.allowing(specials or new_special_tokens([]))
+            return np.concatenate([ids.copy() for ids, _ in encoder.encode_all(text_windows(text, sought))])
         return self.encode_window(self.window_of(to_bytes(text), specials))
+
+    def count_given(self, text: str | Data, specials: SpecialTokens | None) -> int:
+        """See Encoder."""
+        return len(self.encode_given(text, specials))
 
     def encode_window(self, window: Window) -> NDArray[Any]:
         """See Encoder. The window is rewritten already, as `window_of` gives it."""

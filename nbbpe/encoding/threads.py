@@ -80,7 +80,7 @@ def encode_text(
     sought = specials or new_special_tokens([])
     parts = stretches(encoder, text, sought, n_threads)
     if len(parts) == 1:
-        return encoder.encode_text(text, specials)
+        return encoder.encode_given(text, specials)
     return encode_parts(encoder, parts, sought, n_threads)[0]
 
 
@@ -91,7 +91,7 @@ def count(encoder: Encoder, text: str | Data, specials: SpecialTokens | None, nu
     sought = specials or new_special_tokens([])
     parts = stretches(encoder, text, sought, n_threads)
     if len(parts) == 1:
-        return encoder.count(text, specials)
+        return encoder.count_given(text, specials)
     return sum(results_of(lambda part: encoder.count_windows(part.open(sought)), parts, n_threads))
 
 
