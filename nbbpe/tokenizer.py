@@ -9,6 +9,7 @@ from .model.model import Model
 from .model.vocab_checks import Merge, Vocab
 from .names_elsewhere import NamesElsewhere
 from .patterns.pattern import PatternLike
+from .system.excerpt import shown
 from .system.integers import check_integer
 from .system.lazy import lazy
 from .tiktoken_names import TiktokenNames
@@ -71,7 +72,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames, TokenizerBat
         merges = "merged by rank" if self._model.merges is None else f"{len(self._model.merges):,} merges"
         special = len(self._model.special)
         normalizer = "" if self.normalizer is None else f", normalizer={self.normalizer!r}"
-        return f"Tokenizer({len(self):,} tokens, {merges}, {special} special, pattern={self.pattern!r}{normalizer})"
+        return f"Tokenizer({len(self):,} tokens, {merges}, {special} special, pattern={shown(self.pattern)}{normalizer})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tokenizer):

@@ -145,6 +145,10 @@ class TokenizerData:
 
     @lazy
     def _ids(self) -> dict[bytes, int]:
-        """From bytes to id; of equal tokens the lowest id."""
-        special = {token.encode(): token_id for token, token_id in self._model.special.items()}  # two may have one id
-        return special | {token: token_id for token_id, token in sorted(self._model.vocab.items(), reverse=True)}
+        """From bytes to id; of equal tokens the lowest id, or that of a character, not of its byte."""
+        model = self._model
+        special = {token.encode(): token_id for token, token_id in model.special.items()}  # two may have one id
+        ids = special | {token: token_id for token_id, token in sorted(model.vocab.items(), reverse=True)}
+        if model.extras.byte_fallback:
+            ids.update((bytes([byte]), token_id) for byte, token_id in enumerate(model.byte_ids.tolist()))
+        return ids

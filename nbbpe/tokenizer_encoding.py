@@ -364,6 +364,11 @@ class TokenizerEncoding(TokenizerData):
                 f"dropout={shown(dropout)} would leave out ends of words: this tokenizer's tokens such as "
                 f"{shown('a' + suffix)} are merges of a byte with a space here, and single symbols in its vocabulary"
             )
+        if self._model.extras.byte_fallback:
+            raise ValueError(
+                f"dropout={shown(dropout)} would leave out characters: they are merges of bytes here, and single symbols "
+                "in this tokenizer's vocabulary of characters"
+            )
         return DropoutEncoder(self._dropout_tables, share, seed)
 
     def _recognised(self, text: str | Data, allowed: Choice, disallowed: Choice) -> SpecialTokens | None:

@@ -933,3 +933,30 @@ def skip_inert(text, start, end, inert):
             return at
         at += length
     return at
+
+
+def find_unknown(text, known):
+    """The places of the bytes that go on with a character that is unknown, or with none; ASCII is known."""
+    places, at = [], 0
+    for character in text.decode(errors="surrogateescape"):
+        data = character.encode(errors="surrogateescape")
+        if character not in known and ord(character) >= 0x80:
+            places += [at + i for i, byte in enumerate(data) if byte & 0xC0 == 0x80]
+        at += len(data)
+    return places
+
+
+def encode_characters(stretch, merges, ids, byte_ids):
+    """The ids of a stretch of text by merges of characters, the first merge first; an unknown character is its bytes.
+
+    merges : pairs of str;  ids : from str to id;  byte_ids : of the 256 bytes
+    """
+    symbols = [[c] if c in ids else [byte_ids[byte] for byte in c.encode()] for c in stretch]
+    symbols = list(itertools.chain.from_iterable(symbols))
+    ranks = {pair: rank for rank, pair in reversed(list(enumerate(merges)))}
+    while True:
+        known = [(ranks[pair], i) for i, pair in enumerate(itertools.pairwise(symbols)) if pair in ranks]
+        if not known:
+            return [symbol if isinstance(symbol, int) else ids[symbol] for symbol in symbols]
+        _, i = min(known)
+        symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]

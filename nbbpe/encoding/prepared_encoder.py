@@ -6,7 +6,7 @@ It passes prepared windows to another encoder, so that a tokenizer without prepa
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +14,8 @@ import numpy as np
 
 from ..model.model import Model
 from ..model.special_tokens import find_overlap, pack
+from ..text.byte_fallback import ByteFallback
+from ..text.normal_check import parts_of
 from ..text.preparation import Preparation, TextState, can_be_cut, last_cut
 from ..text.rewriting import Rewrite, RewritingReader, rewritten_window
 from ..text.ruled_tokens import Rule
@@ -28,6 +30,7 @@ from .special_choice import pack_special_tokens
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
+_SPACE: dict[type, Any] = {str: " ", bytes: b" "}
 _FEW_WITH_RULE = 16  # tokens with a rule
 _MOST_KEPT = 100  # choices of special tokens, see `_turns_of`
 
@@ -62,7 +65,14 @@ class PreparedEncoder(RewritingEncoder):
         # Of two tokens that are equal once normalized, the first; tokenizers takes any of them.
         self._later = {token: chain.apply(token, set()) for token in model.later}
         seeks_spaces = not set(WHITESPACE).isdisjoint("".join(self._later.values()))
-        self._preparation = Preparation(chain, rules, extras.prefix_space, model.lacking, extras.cutter, seeks_spaces)
+        fallback = ByteFallback(model.characters) if extras.byte_fallback else None
+        always_space = not model.later and extras.cutter is None and not extras.prefix_space and chain.ends_with_space
+        if always_space:  # at the beginning of the same stretches; put there at last, it needs no step
+            chain = chain.without_last()
+        prefix_space = extras.prefix_space or always_space
+        self._preparation = Preparation(
+            chain, rules, prefix_space, always_space, model.lacking, extras.cutter, seeks_spaces, fallback
+        )
         alone = any("single_word" in of_token and token[:1].isspace() for token, of_token in extras.flags.items())
         ruled = not extras.ruled.keys().isdisjoint(model.later)
         is_cut = can_be_cut(chain, self._later.values())
@@ -72,13 +82,16 @@ class PreparedEncoder(RewritingEncoder):
         self._is_cut = is_cut
         # The tokens with a rule, as they are in normal text; with a space after each of them, all have one. Many would take
         # longer to look for than to prepare a text.
-        with_rule = [self._later.get(token, token) for token in (model.special if extras.prefix_space else extras.ruled)]
+        with_rule = [self._later.get(token, token) for token in (model.special if prefix_space else extras.ruled)]
         self._with_rule: dict[type, list[Any]] = {str: with_rule, bytes: [token.encode() for token in with_rule]}
-        self._rules_of_ascii = "".join(with_rule).isascii()
-        self._looks_first = self._preparation.forms is not None and len(with_rule) <= _FEW_WITH_RULE
-        self._space: dict[type, Any] = {str: " ", bytes: b" "} if extras.prefix_space else {str: "", bytes: b""}
+        replaced = [each for each in chain.replaced if each is not None]
+        sought_in_bytes = b"".join([*replaced, *self._with_rule[bytes]])
+        self._longest = max(map(len, [*with_rule, *replaced]), default=0)
+        # Where surrogates may be bytes of these. (What cuts unknown characters leaves no surrogates.)
+        self._sees_surrogates = fallback is None and not sought_in_bytes.isascii()
+        self._looks_first = self._preparation.checks is not None and len(with_rule) <= _FEW_WITH_RULE
         self._has_all = not model.lacking
-        self._separator = None if extras.cutter is None else pack([SEPARATOR], [CUT])
+        self._separator = pack([SEPARATOR], [CUT]) if extras.cutter or fallback else None
         self._kept: dict[bytes, _Turns] = {}
         self._allowed = self._turns_of(None)
         self._latest: tuple[SpecialTokens | None, _Turns] = None, self._allowed
@@ -161,19 +174,27 @@ class PreparedEncoder(RewritingEncoder):
 
     def _spaced(self, text: Any) -> Any:
         """A str or bytes with a space in front, if the tokenizer puts one there. (A token may begin with it.)"""
-        space = self._space[type(text)]
-        return text if not text or text.startswith(space) else space + text
+        return self._preparation.spaced(text, _SPACE[type(text)])
 
     def _left(self, text: str | bytes, turns: _Turns) -> SpecialTokens | None:
         """The tokens to find in a text that needs no preparation besides; None for one that does.
 
         Of a str, the vocabulary has all bytes.
         """
-        if not self._looks_first or any(map(text.__contains__, self._with_rule[type(text)])):
+        if not self._looks_first:
             return None
-        if isinstance(text, str) and not self._rules_of_ascii and has_surrogates(text):  # which may be bytes of a token
-            return None
-        return turns.both if self._preparation.leaves(text) else None
+        if isinstance(text, bytes) or text.isascii() or len(text) <= SHORT:
+            is_left = self._is_left(text)
+        else:  # as bytes in parts, as a str of characters beyond U+00FF is searched slowly
+            is_left = all(map(self._is_left, _overlapping(text, self._longest)))
+        return turns.both if is_left else None
+
+    def _is_left(self, text: str | bytes) -> bool:
+        if any(map(text.__contains__, self._with_rule[type(text)])):
+            return False
+        if isinstance(text, str) and self._sees_surrogates and has_surrogates(text):
+            return False
+        return self._preparation.leaves(text)
 
     def for_text(
         self, text: str | Data, specials: SpecialTokens | None
@@ -194,3 +215,14 @@ class PreparedEncoder(RewritingEncoder):
     def _rewrite(self, turns: _Turns) -> Rewrite:
         """The preparation of a text from its beginning on, in which the tokens of the first turn are found."""
         return partial(self._preparation.prepared, later=turns.later.specials, state=TextState())
+
+
+def _overlapping(text: str, longest: int) -> Iterator[str | bytes]:
+    """A text in parts, as bytes, and what is around each place between two: texts of up to `longest` characters, and
+    what a normal form changes, are in one of these."""
+    last = ""
+    for part in parts_of(text):
+        if last and longest > 1:
+            yield to_bytes(last[1 - longest :] + part[: longest - 1])
+        yield to_bytes(part)
+        last = part

@@ -33,6 +33,7 @@ from ..system.signals_later import handlers_later
 from ..system.wrong_argument import WrongArgument
 from ..text.normalizer import as_normalizer
 from . import folder_tables, for_transformers, gpt2
+from .character_spelling import with_bytes, with_spelled_bytes
 from .folder_entries import read_extras, read_origin, read_special_tokens, spelled_extras
 from .json_text import check_format, read_json
 from .owners import ABOUT, OWN_NAMES
@@ -110,7 +111,8 @@ def write(path: Path, model: Model) -> None:
     with scratch_for(path, copy) as (folder, scratch):
         new = os.path.join(scratch, "new")
         os.mkdir(new)
-        gpt2.write_vocab(os.path.join(new, _VOCAB), model.packed_ordinary)
+        vocab, fallback = model.packed_ordinary, model.extras.byte_fallback
+        gpt2.write_vocab(os.path.join(new, _VOCAB), with_spelled_bytes(vocab, fallback) if fallback else vocab)
         if model.merges is not None:
             gpt2.write_merges(os.path.join(new, _MERGES), gpt2.lines_of(model))
         if len(model.packed_ordinary.ids) >= folder_tables.LEAST:
@@ -218,9 +220,13 @@ def read_model(path: Path, check: bool = True) -> Model:
     if model is None:
         vocab_path = os.path.join(folder, _VOCAB)
         if has_merges:
-            model = model_of(*gpt2.read(vocab_path, os.path.join(folder, _MERGES)))
+            vocab, merges = gpt2.read(vocab_path, os.path.join(folder, _MERGES))
         else:
-            model = model_of(gpt2.read_vocab(vocab_path), None)
+            vocab, merges = gpt2.read_vocab(vocab_path), []
+        if extras.byte_fallback:
+            with naming(about_path):
+                vocab = with_bytes(vocab, extras.byte_fallback)
+        model = model_of(vocab, merges)
         if check and fingerprint not in (None, model.fingerprint):
             raise ValueError(
                 f"{folder}: the files are not those that were saved together (fingerprint {model.fingerprint}, and "

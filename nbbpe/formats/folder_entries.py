@@ -38,7 +38,9 @@ def spelled_extras(model: Model) -> dict[str, Any]:
     if extras.flags:
         spelled["special_token_flags"] = {token: list(flags) for token, flags in extras.flags.items()}
     if extras.prefix_space:
-        spelled["prefix_space"] = True
+        spelled["prefix_space"] = extras.prefix_space
+    if extras.byte_fallback:
+        spelled["byte_fallback"] = list(extras.byte_fallback)
     if extras.cutter is not None:
         spelled["pre_tokenizer"] = extras.cutter.steps
     if extras.post_processor is not None:
@@ -58,15 +60,18 @@ def read_extras(about: dict[str, Any], special: dict[str, int]) -> Extras:
                 f"{shown(token)}: {shown(of_token)}"
             )
     prefix_space = about.get("prefix_space", False)
-    if not isinstance(prefix_space, bool):
-        raise ValueError(f"prefix_space must be true or false, and is {shown(prefix_space)}")
+    if not isinstance(prefix_space, bool) and prefix_space != "first":
+        raise ValueError(f'prefix_space must be true, false or "first", and is {shown(prefix_space)}')
+    fallback = about.get("byte_fallback", [])
+    if not isinstance(fallback, list) or len(set(map(str, fallback))) not in (0, 256) or set(map(type, fallback)) - {int}:
+        raise ValueError(f"byte_fallback must be the ids of 256 tokens, and is {shown(fallback)}")
     steps = about.get("pre_tokenizer")
     if steps is not None and not (isinstance(steps, list) and steps):
         raise ValueError(f"pre_tokenizer must be a list of steps, and is {shown(steps)}")
     post_processor = about.get("post_processor")
     read_templates(post_processor)
     in_order = {token: tuple(flag for flag in FLAGS if flag in of_token) for token, of_token in flags.items()}
-    return Extras(in_order, prefix_space, post_processor, Cutter.of(steps) if steps else None)
+    return Extras(in_order, prefix_space, post_processor, Cutter.of(steps) if steps else None, tuple(fallback))
 
 
 def read_origin(about: dict[str, Any], about_path: str) -> tuple[str | None, dict[str, Any]]:

@@ -23,7 +23,7 @@ from ..system.paths import Path
 from ..text.normalizer import HOW_TO_LEAVE_OUT, KINDS
 from ..text.normalizer import Normalizer as TextNormalizer
 from ..text.steps import steps_of
-from . import added_tokens
+from . import added_tokens, characters
 from .json_text import check_known, parse_json, read_json
 from .model_part import ModelPart
 from .to_huggingface import may_be_pretoken
@@ -125,6 +125,8 @@ def _model(document: dict[str, Any], normalizer: Normalizer) -> Model:
     if document.get("version", "1.0") != "1.0":
         raise ValueError(f'version must be "1.0", and is {shown(document["version"])}')
     part = ModelPart.of(document["model"])
+    if characters.is_of_characters(document):
+        return characters.read(document, part, normalizer)
     of_text = _normalizer(document.get("normalizer") if normalizer == "apply" else None)
     steps = steps_of(document.get("pre_tokenizer"), "pre_tokenizer")
     pattern, prefix_space, cutter = pretokenizers.read(steps, part.suffix)

@@ -25,6 +25,8 @@ def check_plain(model: Model, format_name: str) -> None:
         parts.append(f"cuts a text by {', '.join(extras.cutter.kinds)} before it is split")
     if extras.prefix_space:
         parts.append("puts a space in front of a text")
+    if extras.byte_fallback:
+        parts.append("has a vocabulary of characters")
     if extras.shared:
         parts.append(f"has added tokens with ids of ordinary tokens, such as {shown(extras.shared[0])}")
     if extras.text_tokens:

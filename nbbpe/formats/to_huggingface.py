@@ -13,6 +13,7 @@ from ..system.excerpt import shown
 from ..system.links import target_of
 from ..system.paths import Path
 from ..text.normalizer import Normalizer
+from .character_spelling import spelled_entries, spelled_merges, spelled_parts
 from .gpt2 import spelled_vocab
 from .json_text import read_json
 from .owners import belongs_to_folder, find_owner
@@ -48,14 +49,16 @@ def _is_about(path: str, model: Model) -> bool:
 
 def content(model: Model) -> str:
     """The text of a model's tokenizer.json. Raises ValueError for what the format cannot hold."""
-    merges, whole = _merges(model)
-    entries = spelled_vocab(model.packed_ordinary)
-    suffix = model.extras.suffix
+    fallback, suffix = model.extras.byte_fallback, model.extras.suffix
+    if fallback:
+        entries = spelled_entries(model.packed_ordinary, fallback)
+        merges, whole = spelled_merges(model, entries), False
+    else:
+        entries = spelled_vocab(model.packed_ordinary)
+        merges, whole = _merges(model)
     if suffix is not None:
         entries, merges = with_suffix(entries, merges, suffix)
     _enter_special(entries, model, whole)
-    from . import pretokenizers  # which imports `regex`
-
     added = sorted(model.special.items(), key=lambda item: item[1])
     document = {
         "version": "1.0",
@@ -64,10 +67,8 @@ def content(model: Model) -> str:
         "added_tokens": [
             {"id": token_id, **added_token(token, model.extras.flags.get(token, ()))} for token, token_id in added
         ],
-        "normalizer": _normalizer(model.normalizer),
-        "pre_tokenizer": pretokenizers.write(model.pattern, model.extras.prefix_space, model.extras.cutter),
         "post_processor": model.extras.post_processor,
-        "decoder": {**pretokenizers.BYTE_LEVEL, "use_regex": True},
+        **(spelled_parts(model) if fallback else _parts_of_bytes(model)),
         "model": {
             "type": "BPE",
             "dropout": None,
@@ -75,7 +76,7 @@ def content(model: Model) -> str:
             "continuing_subword_prefix": None,
             "end_of_word_suffix": suffix,
             "fuse_unk": False,
-            "byte_fallback": False,
+            "byte_fallback": bool(fallback),
             "ignore_merges": whole,
             "vocab": dict(sorted(entries.items(), key=lambda item: item[1])),
         },
@@ -88,6 +89,18 @@ def content(model: Model) -> str:
         place = parts[max(error.start - 40, 0) : error.end]
         raise ValueError(f"tokenizer.json cannot hold a lone surrogate, which is here after {shown(place)}") from None
     return f'{parts[:-2]}, "merges": {merges}}}}}\n'
+
+
+def _parts_of_bytes(model: Model) -> dict[str, Any]:
+    """The parts that a vocabulary of bytes needs."""
+    from . import pretokenizers  # which imports `regex`
+
+    extras = model.extras
+    return {
+        "normalizer": _normalizer(model.normalizer),
+        "pre_tokenizer": pretokenizers.write(model.pattern, bool(extras.prefix_space), extras.cutter),
+        "decoder": {**pretokenizers.BYTE_LEVEL, "use_regex": True},
+    }
 
 
 def _enter_special(entries: dict[str, int], model: Model, whole: bool) -> None:
@@ -112,7 +125,11 @@ def _enter_special(entries: dict[str, int], model: Model, whole: bool) -> None:
         )
     enter = entries.setdefault if mistaken is None else entries.get
     owners: dict[int, str] = {}
+    # In a vocabulary of characters, one that is a character would be the token of the character, too.
+    characters = [token for token in model.special if model.extras.byte_fallback and len(token) == 1]
     for token, token_id in model.special.items():
+        if token in characters:
+            continue
         if enter(token, token_id) != token_id:
             raise ValueError(
                 f"special token {shown(token)} (id {token_id}) is spelled like token {shown(unspell(token))} (id "
@@ -122,6 +139,12 @@ def _enter_special(entries: dict[str, int], model: Model, whole: bool) -> None:
             raise ValueError(
                 f"special tokens {shown(owners[token_id])} and {shown(token)} both have the id {token_id}, which "
                 "tokenizer.json cannot hold"
+            )
+    for token_id, token in enumerate(sorted(characters, key=model.special.__getitem__), start=len(entries)):
+        if model.special[token] != token_id:
+            raise ValueError(
+                f"special token {shown(token)} is a character, and has the id {model.special[token]}: in a tokenizer.json "
+                f"it would be the token of the character, too, or have the id {token_id}"
             )
 
 

@@ -49,11 +49,14 @@ class Applied:
         self.tokenizer = Tokenizer.from_hf(backend)
         self._model = self.tokenizer._model
         self._backend = backend
-        # Whether a text is also cut by steps that are not in the pattern: some in Python, and Digits between bytes.
-        steps = steps_of(json.loads(backend.pre_tokenizer.__getstate__()), "pre_tokenizer")
+        # Whether a text is not cut by the pattern alone: also by steps in Python, and by Digits between bytes.
+        part = backend.pre_tokenizer
+        steps = [] if part is None else steps_of(json.loads(part.__getstate__()), "pre_tokenizer")
         # Idle ones, as making one takes a tenth of a short call; append and pop are atomic.
         self._splitters: list[TextSplitter] = []
-        self._cuts_more_than_the_pattern = self._model.extras.cutter is not None or bool(digits_of_bytes(steps))
+        extras = self._model.extras
+        # Of characters, the pattern cuts more.
+        self._cuts_otherwise = bool(extras.byte_fallback or extras.cutter or digits_of_bytes(steps))
 
     @lazy
     def found_when_split(self) -> set[str] | None:
@@ -152,7 +155,7 @@ class Applied:
         """
         model = self._model
         # An id that an added token shares with an ordinary one does not say whether it is a word of its own.
-        if self._cuts_more_than_the_pattern or model.extras.shared:
+        if self._cuts_otherwise or model.extras.shared:
             return None
         if isinstance(ids, list) and isinstance(starts, list) and len(ids) <= _FEW_IDS:
             tokens = list(map(model.vocab.__getitem__, ids))

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..system.lazy import lazy
 from ..text.cutting import Cutter
-from ..text.normalizer import Normalizer
+from ..text.normalizer import Normalizer, PrefixSpace
 from .post_processor import respelled
 from .special_tokens import find_overlap
 
@@ -32,15 +32,19 @@ class Extras:
     """Settings that most tokenizers do not have.
 
     flags : from added token to its flags, of FLAGS, in their order; without tokens that have no flags
-    prefix_space : whether each stretch of text between special tokens gets a space in front, unless it begins with one
+    prefix_space : whether each stretch of text between special tokens gets a space in front, unless it begins with one;
+        "first" for the one that a text begins with
     cutter : what cuts each stretch before the split pattern does; then a space goes in front of each part
     post_processor : that of a tokenizer.json, unchanged; None for none
+    byte_fallback : the ids of the tokens <0x00> to <0xFF> of a vocabulary of characters, see formats/characters.py; else
+        empty
     """
 
     flags: Mapping[str, Flags] = field(default_factory=dict)
-    prefix_space: bool = False
+    prefix_space: PrefixSpace = False
     post_processor: Mapping[str, Any] | None = None
     cutter: Cutter | None = None
+    byte_fallback: tuple[int, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         """The state for another process or a copy: the settings, without anything that was computed."""

@@ -19,6 +19,7 @@ from ..patterns.pattern import Pattern, PatternLike, get_pattern
 from ..system.excerpt import shown
 from ..system.lazy import lazy
 from ..text.normalizer import NO_NORMALIZER, Normalizer, as_normalizer
+from .character_merges import characters_of, first_bytes, merges_of_characters
 from .extras import NO_EXTRAS, Extras, later_tokens
 from .packed_vocab import PackedVocab
 from .post_processor import read_templates
@@ -207,7 +208,7 @@ class Model:
 
     def _ids_of(self, merges: list[Merge]) -> NDArray[np.int32]:
         """The ids of left, right and result of each merge, int32[n, 3]."""
-        ordinary = self.packed_ordinary
+        ordinary = self.packed_ordinary.without(self.extras.byte_fallback)  # of which some are equal to characters
         ids = dict(zip(reversed(ordinary.tokens()), reversed(ordinary.ids.tolist()), strict=True))
         # Without a tuple for each merge, which Python's garbage collector would visit again and again.
         columns = map(itemgetter(0), merges), map(itemgetter(1), merges), starmap(add, merges)
@@ -225,10 +226,21 @@ class Model:
         return self.packed_ordinary.as_dict()
 
     @lazy
+    def byte_ids(self) -> NDArray[np.int32]:
+        """The id of each single byte in a text, int32[256], or -1."""
+        if self.extras.byte_fallback:
+            return first_bytes(self.packed_ordinary, self.extras.byte_fallback)
+        return self.packed_ordinary.byte_ids()
+
+    @property
+    def characters(self) -> list[str]:
+        """The tokens that are one character of two bytes or more, in a vocabulary of characters."""
+        return [character.decode() for character in characters_of(self.packed_ordinary).values()]
+
+    @lazy
     def lacking(self) -> bytes:
         """The bytes that no token stands for: some that no valid UTF-8 has may be missing (see check_bytes)."""
-        byte_ids = self.packed_ordinary.byte_ids()
-        return bytes(byte for byte in sorted(NEVER) if byte_ids[byte] < 0)
+        return bytes(byte for byte in sorted(NEVER) if self.byte_ids[byte] < 0)
 
     @lazy
     def later(self) -> list[str]:
@@ -252,7 +264,7 @@ class Model:
         """Whether text is changed before it is split by more than one normal form, or special tokens are found by rules."""
         extras = self.extras
         much = self.normalizer.does_more or extras.prefix_space or extras.cutter or self.later or self.lacking
-        return bool(much or extras.ruled or extras.text_tokens)
+        return bool(much or extras.ruled or extras.text_tokens or extras.byte_fallback)
 
     @property
     def rewrites_text(self) -> bool:
@@ -263,7 +275,7 @@ class Model:
     def changes_valid_text(self) -> bool:
         """Whether text in valid UTF-8 is changed before it is split, for which rules about special tokens do not count."""
         extras = self.extras
-        return bool(self.normalizer.kinds) or extras.prefix_space or extras.cutter is not None
+        return bool(self.normalizer.kinds or extras.prefix_space) or extras.cutter is not None
 
     @property
     def search(self) -> Mapping[str, Any]:
@@ -271,9 +283,11 @@ class Model:
         if not self.is_prepared:
             return {}
         flags = {token: flags for token, flags in self.extras.flags.items() if not set(flags) <= {"plain", "shared"}}
-        found: dict[str, Any] = {"prefix_space": True} if self.extras.prefix_space else {}
+        found: dict[str, Any] = {"prefix_space": self.extras.prefix_space} if self.extras.prefix_space else {}
         if self.extras.cutter is not None:
             found["pre_tokenizer"] = self.extras.cutter.steps
+        if self.extras.byte_fallback:
+            found["byte_fallback"] = list(self.extras.byte_fallback)
         return {**found, "flags": flags} if flags else found
 
     def listed_merges(self) -> list[Merge]:
@@ -330,8 +344,12 @@ class Model:
         ordinary = self.packed_ordinary
         if self.merge_ids is None:
             return merges_by_rank(ordinary)
-        lefts, rights, results = (np.ascontiguousarray(column) for column in self.merge_ids.T)
-        merges = new_merges(lefts, rights, np.arange(len(lefts), dtype=np.int32), results, ordinary.byte_ids())
+        merge_ids = self.merge_ids
+        if self.extras.byte_fallback:
+            of_characters, _ = merges_of_characters(ordinary, self.extras.byte_fallback)
+            merge_ids = np.concatenate([of_characters, merge_ids])
+        lefts, rights, results = (np.ascontiguousarray(column) for column in merge_ids.T)
+        merges = new_merges(lefts, rights, np.arange(len(lefts), dtype=np.int32), results, self.byte_ids)
         return with_whole_tokens(ordinary, merges) if self.whole else merges
 
     @lazy

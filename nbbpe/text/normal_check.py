@@ -31,7 +31,7 @@ def is_normal(text: str | bytes, form: Form) -> bool:
             if has_surrogates(text):  # which may be the bytes of a character
                 text = to_text(to_bytes(text))
             return unicodedata.is_normalized(form, text)
-        return all(is_normal(to_bytes(part), form) for part in _parts(text))
+        return all(is_normal(to_bytes(part), form) for part in parts_of(text))
     parts = doubtful_parts(text, form)
     return all(unicodedata.is_normalized(form, to_text(text[start:end])) for start, end in parts)
 
@@ -67,7 +67,7 @@ def _kernel_pays(n: int) -> bool:
     return n > _FEW and _n_checked > _MANY
 
 
-def _parts(text: str) -> Iterator[str]:
+def parts_of(text: str) -> Iterator[str]:
     """A text in parts that may be checked one by one, so that not all of it is copied: each begins with ASCII."""
     start = 0
     while start < len(text):

@@ -9,7 +9,7 @@ import functools
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
 from .normal_characters import FORMS, Form, changed_to, changing_characters, decomposed
+from .normal_check import is_normal
 from .normalization import normalized_text
 from .steps import Steps, compiled_step, kind_of, string_or_regex
 from .unicode_sets import ACCENTS, CONTROL, MARKS, WHITESPACE, characters, members
@@ -30,6 +31,9 @@ regex: Any = imported_on_use("regex")  # few tokenizers need it
 
 # A step: the text, and whether it is the beginning of a stretch; it returns the text that it makes.
 _Step = Callable[[str, bool], str]
+
+# Whether each stretch of text gets a space in front, unless it begins with one; "first": the one that a text begins with.
+PrefixSpace = bool | Literal["first"]
 
 _KEYS: dict[str, set[str]] = {
     **{form: set() for form in FORMS},
@@ -133,6 +137,37 @@ class Normalizer(Steps):
             if text and not text.endswith(barrier):
                 begun.add(number)
         return text
+
+    @property
+    def ends_with_space(self) -> bool:
+        """Whether the last step puts a space in front of each stretch."""
+        return self.steps[-1:] == [{"type": "Prepend", "prepend": " "}]
+
+    def without_last(self) -> Normalizer:
+        """The same without its last step."""
+        return Normalizer.of(self.steps[:-1])
+
+    @lazy
+    def replaced(self) -> list[bytes | None]:
+        """For each step, the text that it replaces, without which it changes nothing; None for one of another kind."""
+        texts = [step["pattern"].get("String") if step["type"] == "Replace" else None for step in self.steps]
+        return [text.encode() if text else None for text in texts]
+
+    @lazy
+    def checks(self) -> list[Callable[[str | bytes], bool]] | None:
+        """For each step, what tells of a text that the step leaves it as it is; None if one has no such test.
+
+        A str may have lone surrogates that are the bytes of a text that is replaced; they are not found.
+        """
+        found: list[Callable[[str | bytes], bool]] = []
+        for kind, replaced in zip(self.kinds, self.replaced, strict=True):
+            if kind in FORMS:
+                found.append(functools.partial(_is_normal, form=kind))
+            elif replaced is not None:
+                found.append(functools.partial(_lacks, {str: replaced.decode(), bytes: replaced}))
+            else:
+                return None
+        return found
 
     @lazy
     def at_once(self) -> dict[str, set[int]]:
@@ -251,6 +286,14 @@ def _text_of(codes: NDArray[Any]) -> str:
     """The text of such code points."""
     encoding = "ascii" if codes.dtype == np.uint8 else "utf-32-le"
     return codes.tobytes().decode(encoding, errors="surrogatepass")
+
+
+def _is_normal(text: str | bytes, form: Form) -> bool:
+    return is_normal(text, form)
+
+
+def _lacks(what: Mapping[type, Any], text: str | bytes) -> bool:
+    return what[type(text)] not in text
 
 
 def _bert(step: dict[str, Any]) -> _Step:

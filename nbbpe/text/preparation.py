@@ -11,7 +11,7 @@ large windows are cut so by a regex whose matches are kept (see pattern_cutter.p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,16 +20,16 @@ import regex
 from numpy.typing import NDArray
 
 from ..system.lazy import lazy
+from .byte_fallback import SIGN, ByteFallback, without_signs
 from .cutting import MATCHES, Cutter
 from .lacking_byte import LackingByte
 from .normal_characters import FORMS, Form
-from .normal_check import is_normal
 from .normalization import normalized
-from .normalizer import KEEPING_WHITESPACE, Normalizer
+from .normalizer import KEEPING_WHITESPACE, Normalizer, PrefixSpace
 from .ruled_tokens import Row, Rule, as_rows, character_before, ruled
 from .special_search import Sought, between, find_breaks
 from .unicode_sets import WHITESPACE
-from .utf8 import padded, to_bytes, to_text
+from .utf8 import inserted, padded, to_bytes, to_text
 from .windows import CUT, SEPARATOR, Window
 
 if TYPE_CHECKING:
@@ -64,25 +64,37 @@ class Preparation:
 
     chain        : the normalizer
     rules        : by id, of the special tokens that have one
-    prefix_space : whether each stretch gets a space in front, unless it begins with one
+    prefix_space : whether each stretch gets a space in front, unless it begins with one; "first": only the
+        one that a text begins with
+    always_space : whether it gets one even then
     lacking      : the bytes that the vocabulary lacks
     cutter       : what cuts each stretch before the split pattern does; then `prefix_space` is about each part
     seeks_spaces : whether a token that is looked for in normalized text has whitespace
+    fallback     : for a vocabulary of characters, what cuts those that it lacks into their bytes, at last; else None
     """
 
     chain: Normalizer
     rules: Mapping[int, Rule]
-    prefix_space: bool
+    prefix_space: PrefixSpace
+    always_space: bool
     lacking: bytes
     cutter: Cutter | None
     seeks_spaces: bool
+    fallback: ByteFallback | None
 
     @lazy
     def forms(self) -> list[Form] | None:
         """The normal forms that texts are put into, if nothing else is done to those without a token that has a rule, but
         for a space in front; else None."""
         kinds: list[Any] = self.chain.kinds
-        return None if self.cutter or not set(kinds).issubset(FORMS) else kinds
+        return None if self.cutter or self.fallback or not set(kinds).issubset(FORMS) else kinds
+
+    @lazy
+    def checks(self) -> list[Callable[[str | bytes], bool]] | None:
+        """What tells of a text, for each thing that may be done to it, that it needs no change; a token that has a rule
+        and a space in front do not count. None if that is not known of all."""
+        checks = None if self.cutter else self.chain.checks
+        return checks if checks is None or self.fallback is None else [*checks, self.fallback.leaves]
 
     @lazy
     def marks(self) -> dict[int, int]:
@@ -106,7 +118,7 @@ class Preparation:
         A str has no byte that the vocabulary lacks.
         """
         has_all = isinstance(text, str) or self.has_all(text)
-        return self.forms is not None and has_all and all(is_normal(text, form) for form in self.forms)
+        return self.checks is not None and has_all and all(check(text) for check in self.checks)
 
     def prepared(
         self, text: bytes, rows: NDArray[np.int64], later: SpecialTokens, state: TextState
@@ -118,16 +130,18 @@ class Preparation:
         """
         if (at_once := self._at_once(text, rows, later, state)) is not None:  # as most parts, in less time
             return at_once
+        is_begun = state.n_bytes > 0
         data, found = self._normalized(text, ruled(self.rules, text, as_rows(rows, text)), state)
+        borders = {row.end for row in found if row.is_border}
         if later.longest:
             window = padded(data)
             new = find_breaks(window, 0, len(data), len(data), later)
-            borders = [row._replace(is_border=True) for row in found]
-            found = ruled(self.rules, data, sorted([*borders, *as_rows(new, data)]))
+            first = [row._replace(is_border=True) for row in found]
+            found = ruled(self.rules, data, sorted([*first, *as_rows(new, data)]))
         breaks = np.array([row[:3] for row in found], dtype=np.int64).reshape(-1, 3)
         if self.cutter is not None:
             return self._cut(data, breaks)
-        return _with_spaces(data, breaks, state) if self.prefix_space else (data, breaks)
+        return self._finished(data, breaks, state, np.array([not is_begun, *(row.end in borders for row in found)]))
 
     def _at_once(
         self, text: bytes, rows: NDArray[np.int64], later: SpecialTokens, state: TextState
@@ -142,14 +156,17 @@ class Preparation:
             if cutter and cutter.drops_whitespace and not (later.longest and self.seeks_spaces):
                 steps = self.chain.steps_that_matter
         has_rule = self._has_rule(rows)
-        if has_rule and (later.longest or not self.marks):
+        if (has_rule and (later.longest or not self.marks)) or (later.longest and self.prefix_space == "first"):
             return None
         is_separator = np.frombuffer(text, dtype=np.uint8)[rows[:, 0]] == SEPARATOR[0]
         if self._n_lacking(text) > (np.count_nonzero(is_separator) if SEPARATOR in self.lacking else 0):
             return None
         data, breaks = text, self._with_whitespace(text, rows, is_separator) if has_rule else rows
-        while steps and (kind := self.chain.kinds[steps[0]]) in FORMS:  # which change little of most texts
-            data, breaks = normalized(data, breaks, kind)
+        while steps:  # which change little of most texts
+            if (kind := self.chain.kinds[steps[0]]) in FORMS:
+                data, breaks = normalized(data, breaks, kind)
+            elif (replaced := self.chain.replaced[steps[0]]) is None or replaced in data:
+                break
             steps = steps[1:]
         begun = state.begun.copy()
         if steps:
@@ -170,9 +187,24 @@ class Preparation:
                 return None
             data, breaks = cut
         state.begun = begun
-        borders = rows[is_separator | (rows[:, 2] < 0)]
+        is_border = is_separator | (rows[:, 2] < 0)
+        begins, borders = np.append(state.n_bytes == 0, is_border), rows[is_border]
         state.n_bytes = len(text) - int(borders[-1, 1]) if len(borders) else state.n_bytes + len(text)
-        return _with_spaces(data, breaks, state) if self.prefix_space and not self.cutter else (data, breaks)
+        return (data, breaks) if self.cutter else self._finished(data, breaks, state, begins)
+
+    def _finished(
+        self, data: bytes, breaks: NDArray[np.int64], state: TextState, begins: NDArray[np.bool_]
+    ) -> tuple[bytes, NDArray[np.int64]]:
+        """The same with spaces in front; of a vocabulary of characters, without ▁, and with unknown characters cut.
+
+        begins : for each stretch, whether a text begins with it; only if no tokens are looked for in normalized text
+        """
+        if self.fallback:
+            data, breaks = without_signs(data, breaks)
+        if self.prefix_space:
+            may_have = begins if self.prefix_space == "first" else None
+            data, breaks = _with_spaces(data, breaks, state, self.always_space, may_have)
+        return self.fallback.cut(data, breaks) if self.fallback else (data, breaks)
 
     def _rewritten(
         self, data: bytes, breaks: NDArray[np.int64], begun: set[int], steps: Sequence[int]
@@ -238,7 +270,7 @@ class Preparation:
             return None
         from .pattern_cutter import PatternCutter
 
-        found = PatternCutter(self.cutter, self.prefix_space)
+        found = PatternCutter(self.cutter, bool(self.prefix_space))
         return found if found.is_exact else None
 
     @lazy
@@ -294,22 +326,38 @@ class Preparation:
             stretch = self.chain.apply(to_text(original), set())
             if later.specials.longest:
                 *inner, (last, _) = self._between(stretch.encode(errors="surrogateescape"), later)
-                found += [(self._ready(to_text(each)), inner_id) for each, inner_id in inner]
+                for each, inner_id in inner:
+                    found.append((self._ready(to_text(each), bool(found)), inner_id))
                 stretch = to_text(last)
-            found.append((self._ready(stretch), token_id))
+            found.append((self._ready(stretch, bool(found)), token_id))
         return found
 
     def _between(self, text: bytes, sought: Sought) -> list[tuple[bytes, int | None]]:
         return between(text, ruled(self.rules, text, as_rows(sought.found_in(text), text)))
 
-    def _ready(self, stretch: str) -> bytes | None:
-        """A normalized stretch, cut and with its spaces in front, see `stretches`."""
+    def _ready(self, stretch: str, is_later: bool) -> bytes | None:
+        """A normalized stretch, cut and with its spaces in front, see `stretches`.
+
+        is_later : whether it does not begin the text
+        """
         if self.cutter is None:
-            needs_space = self.prefix_space and stretch and not stretch.startswith(" ")
-            return (" " + stretch if needs_space else stretch).encode(errors="surrogateescape")
+            if self.fallback is not None:
+                stretch = stretch.replace(SIGN, " ")
+            spaced = stretch if is_later and self.prefix_space == "first" else self.spaced(stretch, " ")
+            data = spaced.encode(errors="surrogateescape")
+            if self.fallback is None or data.isascii():
+                return data
+            of_data = self.fallback.parts(data)
+            return SEPARATOR.join(of_data) if len(of_data) == 1 or SEPARATOR not in data else None
         parts = self._parts(stretch)
         joined = _joined(parts)
         return joined if joined.count(SEPARATOR) == max(len(parts) - 1, 0) else None
+
+    def spaced(self, text: Any, space: Any) -> Any:
+        """A stretch with a space in front, if it gets one; both str, or both bytes."""
+        if not self.prefix_space or not text or (not self.always_space and text.startswith(space)):
+            return text
+        return space + text
 
     def _parts(self, stretch: str) -> list[str]:
         """What the cutter leaves of a stretch, each part with a space in front if the tokenizer says so."""
@@ -360,19 +408,24 @@ class Preparation:
         )
 
 
-def _with_spaces(data: bytes, breaks: NDArray[np.int64], state: TextState) -> tuple[bytes, NDArray[np.int64]]:
-    """The same with a space in front of each stretch between breaks that has none."""
+def _with_spaces(
+    data: bytes, breaks: NDArray[np.int64], state: TextState, always: bool, may_have: NDArray[np.bool_] | None
+) -> tuple[bytes, NDArray[np.int64]]:
+    """The same with a space in front of each stretch between breaks that has none, or `always`; None for all stretches."""
     text = np.frombuffer(data, dtype=np.uint8)
     starts, ends = np.append(0, breaks[:, 1]), np.append(breaks[:, 0], len(data))
     is_empty = starts == ends
     needs_space = ~is_empty
-    needs_space[~is_empty] = text[starts[~is_empty]] != _SPACE
+    if not always:
+        needs_space[~is_empty] = text[starts[~is_empty]] != _SPACE
     needs_space[0] &= not state.prefixed
+    if may_have is not None:
+        needs_space &= may_have
     state.prefixed = not is_empty[-1] or (state.prefixed and not len(breaks))
     places = starts[needs_space]
     moved = breaks.copy()
     moved[:, :2] += np.searchsorted(places, breaks[:, 0], "right")[:, np.newaxis]
-    return np.insert(text, places, _SPACE).tobytes(), moved
+    return inserted(data, places, b" "), moved
 
 
 def _joined(parts: list[str]) -> bytes:

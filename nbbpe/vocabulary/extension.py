@@ -63,6 +63,11 @@ def extend(
     model: Model, corpus: Corpus, counting: CountingOptions, learning: LearningOptions, vocab_size: int | None
 ) -> Model:
     """See Tokenizer.extend."""
+    if model.extras.byte_fallback:
+        raise ValueError(
+            "this tokenizer has a vocabulary of characters, and nbbpe trains on bytes: it can be made smaller, or get more "
+            "special tokens"
+        )
     are_seeds_all = bool(learning.rules.seeds) and corpus.is_nothing
     size = MAX_ID + 1 if are_seeds_all and vocab_size is None else check_size(model, vocab_size)
     splits_by_regex(model.pattern, counting.split_with)

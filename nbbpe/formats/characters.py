@@ -1,0 +1,162 @@
+"""Vocabularies of characters, as sentencepiece's: those of Llama 2, Mistral 7B and Gemma.
+
+Their merges begin with characters instead of bytes. A character that the vocabulary lacks becomes the tokens of its bytes,
+<0x00> to <0xFF> (`byte_fallback`), and a space is spelled ▁.
+
+In nbbpe such a vocabulary is one of bytes, too, with a space for each ▁. The bytes of each character that it has are merged
+first (model/character_merges.py), and a character that it lacks is cut into its bytes (text/byte_fallback.py). So the ids
+are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.character_merges import first_bytes, merges_of_characters
+from ..model.extras import Extras
+from ..model.model import Model
+from ..model.packed_vocab import PackedVocab
+from ..model.post_processor import read_templates
+from ..model.rank_vocab import recovered_merges
+from ..model.special_tokens import MAX_ID
+from ..patterns.class_pattern import SPACE, class_joins, class_pattern
+from ..patterns.pattern import get_pattern
+from ..system.excerpt import shown
+from ..text.byte_fallback import SIGN
+from ..text.normalizer import Normalizer
+from ..text.steps import steps_of
+from . import added_tokens
+from .character_spelling import BYTE_TOKENS, MAKES_SPACES, check_decoder, read_spaces, texts_of
+from .model_part import ModelPart
+from .packed_entries import has_twice, packed_pairs
+
+
+def is_of_characters(document: Mapping[str, Any]) -> bool:
+    """Whether the model of a tokenizer.json is one of characters, with the tokens of all bytes."""
+    model = document["model"]
+    is_of_bytes = any(step["type"] == "ByteLevel" for step in steps_of(document.get("pre_tokenizer"), "pre_tokenizer"))
+    return model.get("byte_fallback") is True and not is_of_bytes and all(map(model["vocab"].__contains__, BYTE_TOKENS))
+
+
+def read(document: Mapping[str, Any], part: ModelPart, normalizer: str) -> Model:
+    """The model of such a tokenizer.json; arguments as of huggingface.read_document."""
+    if part.ignore_merges:
+        raise ValueError("model.ignore_merges is true, and nbbpe cannot honour it with byte_fallback")
+    if part.suffix is not None:
+        raise ValueError("model.end_of_word_suffix is set, and nbbpe cannot honour it with byte_fallback")
+    steps, prefix_space, cuts_before_spaces = read_spaces(document)
+    check_decoder(document.get("decoder"))
+    read_templates(document.get("post_processor"))
+    special, flags = added_tokens.read(document.get("added_tokens") or [], part.entries)
+    fallback = tuple(part.entries[text] for text in BYTE_TOKENS)
+    extras = Extras(flags, prefix_space, document.get("post_processor"), byte_fallback=fallback)
+    for token, of_token in flags.items():
+        if MAKES_SPACES in steps and "normalized" in of_token and not {"lstrip", "rstrip"}.isdisjoint(of_token):
+            raise ValueError(
+                f"added token {shown(token)} is looked for where spaces are {SIGN}, which are no whitespace to tokenizers, "
+                "and takes whitespace, so that nbbpe cannot honour it"
+            )
+    of_text = Normalizer.of(steps if normalizer == "apply" else [step for step in steps if step == MAKES_SPACES])
+    added_tokens.check_normalized(extras, of_text)
+    vocab = packed_characters(part.entries, special)
+    merges = read_merges(part.lines, part.entries, vocab, fallback)
+    joins = class_joins(texts_of(vocab, fallback))
+    if cuts_before_spaces:
+        joins[:, SPACE] = False
+    return Model.fitting(vocab, merges, special, get_pattern(class_pattern(joins)), of_text, extras)
+
+
+def packed_characters(entries: Mapping[str, Any], special: Collection[str]) -> PackedVocab:
+    """The vocabulary of entries without added tokens: the bytes that decoding gives for each token.
+
+    Raises ValueError for an entry that cannot be one, and where two tokens of text stand for the same bytes.
+    """
+    owners: dict[int, str] = {}
+    tokens: dict[int, bytes] = {}
+    texts: dict[bytes, str] = {}
+    is_byte = {text: bytes([byte]) for byte, text in enumerate(BYTE_TOKENS)}
+    for text, token_id in entries.items():
+        if text in special:
+            continue
+        if type(token_id) is not int or not 0 <= token_id <= MAX_ID:
+            raise ValueError(f"model.vocab: {shown(text)} has the id {shown(token_id)}; ids must be from 0 to {MAX_ID:,}")
+        if owners.setdefault(token_id, text) != text:
+            raise ValueError(f"model.vocab: id {token_id} is given to {shown(owners[token_id])} and to {shown(text)}")
+        token = is_byte.get(text)
+        if token is None:
+            try:
+                token = text.replace(SIGN, " ").encode()
+            except UnicodeEncodeError:
+                raise ValueError(f"model.vocab: {shown(text)} holds a lone surrogate, which has no UTF-8") from None
+            if texts.setdefault(token, text) != text:
+                raise ValueError(f"model.vocab: {shown(texts[token])} and {shown(text)} both stand for {shown(token)}")
+        tokens[token_id] = token
+    return PackedVocab.of(tokens)
+
+
+def read_merges(
+    lines: Sequence[Any], entries: Mapping[str, Any], vocab: PackedVocab, fallback: tuple[int, ...]
+) -> NDArray[np.int32]:
+    """The ids of left, right and result of each merge that can happen, int32[n, 3].
+
+    vocab    : of `packed_characters`
+    fallback : of `byte_ids`
+
+    Raises ValueError for what cannot be merges.
+    """
+    merges = packed_pairs(lines, entries) if lines else np.empty((0, 3), dtype=np.int32)
+    if merges is None:
+        raise ValueError(f"model.merges: {_invalid(lines, entries)}")
+    if has_twice(merges):
+        raise ValueError("model.merges has one pair twice")
+    strange = np.flatnonzero(np.isin(merges, fallback).any(axis=1) | ~vocab.has(merges.ravel()).reshape(-1, 3).all(axis=1))
+    if len(strange):
+        raise ValueError(
+            f"model.merges[{strange[0]}] is {shown(lines[strange[0]])}, which has a token of a byte, or an added token"
+        )
+    return _reachable(merges, vocab, fallback)
+
+
+def _invalid(lines: Sequence[Any], entries: Mapping[str, Any]) -> str:
+    """What is wrong with merges, for the error."""
+    for number, line in enumerate(lines):
+        sides = line.split(" ") if isinstance(line, str) else line
+        if not isinstance(sides, list) or len(sides) != 2 or not all(isinstance(side, str) for side in sides):
+            return f"number {number} must be two tokens, and is {shown(line)}"
+        for token in (*sides, "".join(sides)):
+            if token not in entries:
+                return f"number {number} is {shown(line)}, and {shown(token)} is not in model.vocab"
+    return "they must all be strings, or all lists"
+
+
+def _reachable(merges: NDArray[np.int32], vocab: PackedVocab, fallback: tuple[int, ...]) -> NDArray[np.int32]:
+    """The merges without those that no text comes to; all of them, where that is not known.
+
+    Files list each split of a token into two others, with ranks one after another. Of these, one can happen: the one that
+    the token's own bytes come to by lower ranks (for the reason see kernels/encoding/rank_tables.py).
+    """
+    if not len(merges):
+        return merges
+    results, firsts = np.unique(merges[:, 2], return_index=True)
+    in_order = results[np.argsort(firsts)]
+    first_merges, size = merges_of_characters(vocab, fallback)
+    # As a vocabulary of ranks: bytes, parts of characters, characters, and the other tokens by their first merge.
+    made = np.concatenate([first_merges[:, 2], in_order])
+    tokens = dict(zip(vocab.ids.tolist(), vocab.tokens(), strict=True))
+    parts: dict[int, bytes] = {}
+    own = first_bytes(vocab, fallback)
+    for left, right, result in first_merges.tolist():
+        parts[result] = tokens[result] if result < size else (parts.get(left) or tokens[left]) + tokens[right]
+    ranked = [bytes([byte]) for byte in range(256)] + [parts.get(each) or tokens[each] for each in made.tolist()]
+    found, irregular = recovered_merges(PackedVocab.of_list(ranked))
+    if irregular is not None:
+        return merges
+    ids = np.concatenate([own, made])
+    kept = ids[found[len(first_merges) :]]
+    listed = merges[:, 0].astype(np.int64) << 32 | merges[:, 1]
+    wanted = kept[:, 0].astype(np.int64) << 32 | kept[:, 1]
+    return np.ascontiguousarray(kept, dtype=np.int32) if np.isin(wanted, listed).all() else merges

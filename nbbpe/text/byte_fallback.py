@@ -1,0 +1,102 @@
+"""Characters that a vocabulary of characters lacks, cut into their bytes; see formats/characters.py."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..system.lazy import lazy
+from .utf8 import CHECKED_CHARACTERS, inserted, to_bytes
+from .windows import CUT, SEPARATOR
+
+SIGN = "\u2581"  # ▁, the sign of a space in vocabularies of characters
+_SIGN_BYTES = SIGN.encode()
+_SHORT = 500  # characters, about, that are looked up in a set in less time
+_NOWHERE = np.empty(0, dtype=np.int64)
+
+
+class ByteFallback:
+    """What makes each ▁ a space, and cuts a text within each character that is not known, so that its bytes are not merged.
+
+    characters : those that the vocabulary has, with a space for ▁; without those of ASCII, which need no cut
+    """
+
+    def __init__(self, characters: Collection[str]) -> None:
+        self._characters = characters
+
+    @lazy
+    def _known(self) -> frozenset[str]:
+        return frozenset(self._characters).union(map(chr, range(0x80)))
+
+    @lazy
+    def _known_bits(self) -> NDArray[np.uint8]:
+        from ..kernels.pieces.unknown_characters import KNOWN_BYTES
+
+        is_known = np.zeros(8 * KNOWN_BYTES, dtype=np.bool_)
+        is_known[list(map(ord, self._characters))] = True
+        return np.packbits(is_known, bitorder="little")
+
+    def leaves(self, text: str | bytes) -> bool:
+        """Whether it is certain that nothing changes a text."""
+        if text.isascii():
+            return True
+        if isinstance(text, bytes):
+            return not self._find(text, _NOWHERE)
+        if len(text) <= _SHORT:
+            return self._known.issuperset(text)
+        parts = (text[start : start + CHECKED_CHARACTERS] for start in range(0, len(text), CHECKED_CHARACTERS))
+        return all(self.leaves(to_bytes(part)) for part in parts)
+
+    def places(self, data: bytes) -> NDArray[np.int64]:
+        """The places of a text to cut at, ascending, see `find_unknown`."""
+        n_places = 0 if data.isascii() else self._find(data, _NOWHERE)
+        if not n_places:
+            return _NOWHERE
+        places = np.empty(n_places, dtype=np.int64)
+        self._find(data, places)
+        return places
+
+    def _find(self, data: bytes, places: NDArray[np.int64]) -> int:
+        from ..kernels.pieces.unknown_characters import find_unknown
+
+        return int(find_unknown(np.frombuffer(data, dtype=np.uint8), self._known_bits, places))
+
+    def parts(self, data: bytes) -> list[bytes]:
+        """The parts of a text without ▁ between the places to cut at."""
+        edges = [0, *self.places(data).tolist(), len(data)]
+        return [data[start:end] for start, end in pairwise(edges)]
+
+    def cut(self, data: bytes, breaks: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
+        """A text with a separator at each place to cut at, and the breaks with one for each of these.
+
+        breaks : int64[n, 3], see Window; what is in one is not cut
+        """
+        places = self.places(data)
+        if len(places) and len(breaks):
+            row = np.searchsorted(breaks[:, 0], places, "right") - 1
+            places = places[(row < 0) | (places >= breaks[row, 1])]
+        if not len(places):
+            return data, breaks
+        moved = breaks.copy()
+        moved[:, :2] += np.searchsorted(places, breaks[:, 0], "right")[:, np.newaxis]
+        at = places + np.arange(len(places))
+        found = np.concatenate([moved, np.stack([at, at + 1, np.full(len(at), CUT)], axis=1)])
+        return inserted(data, places, SEPARATOR), found[np.argsort(found[:, 0])]
+
+
+def without_signs(data: bytes, breaks: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
+    """A text with a space for each ▁ that is in no break, and the breaks."""
+    if _SIGN_BYTES not in data:
+        return data, breaks
+    parts: list[bytes] = []
+    moved = breaks.copy()
+    done = n_bytes = 0
+    for row, (start, end, _) in enumerate(breaks.tolist()):
+        parts += [data[done:start].replace(_SIGN_BYTES, b" "), data[start:end]]
+        moved[row, 0] = n_bytes = n_bytes + len(parts[-2])
+        moved[row, 1] = n_bytes = n_bytes + len(parts[-1])
+        done = end
+    return b"".join([*parts, data[done:].replace(_SIGN_BYTES, b" ")]), moved
