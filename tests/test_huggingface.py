@@ -675,11 +675,11 @@ REFUSED = {
         lambda: {"normalizer": {"type": "Precompiled"}, "model": {"type": "Unigram", "vocab": [["<unk>", 0.0]]}},
         "model.type is 'Unigram', and nbbpe reads BPE only",
     ),
-    "BPE on characters, as Llama 2's": (
+    "BPE on characters, without tokens for bytes": (
         changed("pre_tokenizer", None),
-        r"pre_tokenizer is null; .*one of characters, as those of sentencepiece .*: use tokenizers for this file",
+        r"pre_tokenizer is null; .*one of characters, .* byte_fallback .*: use tokenizers for this file",
     ),
-    "BPE on characters, as Gemma's": (
+    "the same that splits as Gemma's": (
         changed("pre_tokenizer", {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious"}),
         "pre_tokenizer is Split; .*one of characters",
     ),

@@ -26,9 +26,11 @@ from ..model.special_tokens import MAX_ID
 from ..patterns.class_pattern import SPACE, class_joins, class_pattern
 from ..patterns.pattern import get_pattern
 from ..system.excerpt import shown
+from ..system.stretches import starts_of
 from ..text.byte_fallback import SIGN
 from ..text.normalizer import Normalizer
 from ..text.steps import steps_of
+from ..text.utf8 import has_surrogates, widths_of
 from . import added_tokens
 from .character_spelling import BYTE_TOKENS, MAKES_SPACES, check_decoder, read_spaces, texts_of
 from .model_part import ModelPart
@@ -75,27 +77,41 @@ def packed_characters(entries: Mapping[str, Any], special: Collection[str]) -> P
 
     Raises ValueError for an entry that cannot be one, and where two tokens of text stand for the same bytes.
     """
+    ordinary = dict(entries)
+    for text in special:
+        ordinary.pop(text, None)
+    ids = list(ordinary.values())
+    if set(map(type, ids)) != {int} or min(ids) < 0 or max(ids) > MAX_ID or len(set(ids)) < len(ids):
+        raise ValueError(f"model.vocab: {_invalid_id(ordinary)}")
+    bytes_ = {ordinary.pop(text): bytes([byte]) for byte, text in enumerate(BYTE_TOKENS)}
+    texts = list(ordinary)
+    together = "".join(texts)
+    if " " in together:
+        twin = next((text for text in texts if " " in text and text.replace(" ", SIGN) in ordinary), None)
+        if twin is not None:
+            both = f"{shown(twin)} and {shown(twin.replace(' ', SIGN))}"
+            raise ValueError(f"model.vocab: {both} both stand for {shown(twin.encode())}")
+    try:
+        together = together.replace(SIGN, " ")
+        data = together.encode()
+    except UnicodeEncodeError:
+        text = next(text for text in texts if not text.isprintable() and has_surrogates(text))
+        raise ValueError(f"model.vocab: {shown(text)} holds a lone surrogate, which has no UTF-8") from None
+    ends = starts_of(widths_of(together))[starts_of(list(map(len, texts)))]
+    in_order = np.argsort(list(ordinary.values()))
+    found = PackedVocab(np.frombuffer(data, dtype=np.uint8), ends, np.array(list(ordinary.values()), dtype=np.int32))
+    return found.at(in_order).with_tokens(bytes_)
+
+
+def _invalid_id(entries: Mapping[str, Any]) -> str:
+    """Which id of some entries is invalid, for the error."""
     owners: dict[int, str] = {}
-    tokens: dict[int, bytes] = {}
-    texts: dict[bytes, str] = {}
-    is_byte = {text: bytes([byte]) for byte, text in enumerate(BYTE_TOKENS)}
     for text, token_id in entries.items():
-        if text in special:
-            continue
         if type(token_id) is not int or not 0 <= token_id <= MAX_ID:
-            raise ValueError(f"model.vocab: {shown(text)} has the id {shown(token_id)}; ids must be from 0 to {MAX_ID:,}")
+            return f"{shown(text)} has the id {shown(token_id)}; ids must be from 0 to {MAX_ID:,}"
         if owners.setdefault(token_id, text) != text:
-            raise ValueError(f"model.vocab: id {token_id} is given to {shown(owners[token_id])} and to {shown(text)}")
-        token = is_byte.get(text)
-        if token is None:
-            try:
-                token = text.replace(SIGN, " ").encode()
-            except UnicodeEncodeError:
-                raise ValueError(f"model.vocab: {shown(text)} holds a lone surrogate, which has no UTF-8") from None
-            if texts.setdefault(token, text) != text:
-                raise ValueError(f"model.vocab: {shown(texts[token])} and {shown(text)} both stand for {shown(token)}")
-        tokens[token_id] = token
-    return PackedVocab.of(tokens)
+            return f"id {token_id} is given to {shown(owners[token_id])} and to {shown(text)}"
+    raise AssertionError("all ids are valid")
 
 
 def read_merges(
@@ -139,24 +155,24 @@ def _reachable(merges: NDArray[np.int32], vocab: PackedVocab, fallback: tuple[in
     Files list each split of a token into two others, with ranks one after another. Of these, one can happen: the one that
     the token's own bytes come to by lower ranks (for the reason see kernels/encoding/rank_tables.py).
     """
-    if not len(merges):
-        return merges
     results, firsts = np.unique(merges[:, 2], return_index=True)
-    in_order = results[np.argsort(firsts)]
-    first_merges, size = merges_of_characters(vocab, fallback)
-    # As a vocabulary of ranks: bytes, parts of characters, characters, and the other tokens by their first merge.
-    made = np.concatenate([first_merges[:, 2], in_order])
-    tokens = dict(zip(vocab.ids.tolist(), vocab.tokens(), strict=True))
-    parts: dict[int, bytes] = {}
-    own = first_bytes(vocab, fallback)
-    for left, right, result in first_merges.tolist():
-        parts[result] = tokens[result] if result < size else (parts.get(left) or tokens[left]) + tokens[right]
-    ranked = [bytes([byte]) for byte in range(256)] + [parts.get(each) or tokens[each] for each in made.tolist()]
-    found, irregular = recovered_merges(PackedVocab.of_list(ranked))
+    if np.count_nonzero(np.diff(merges[:, 2])) + 1 > len(results) or not len(merges):  # ranks of others are between
+        return merges
+    # As a vocabulary of ranks: bytes, the beginnings of characters, characters, and the other tokens by their first merge.
+    of_characters, made = merges_of_characters(vocab, fallback)
+    others = results[np.argsort(firsts)]
+    lengths, text = vocab.gather(vocab.numbers_of(others))
+    first = PackedVocab.of_list([*(bytes([byte]) for byte in range(256)), *made])
+    starts = starts_of(np.concatenate([first.lengths, lengths]))
+    ranked = PackedVocab(np.concatenate([first.text, text]), starts, np.arange(len(starts) - 1, dtype=np.int32))
+    found, irregular = recovered_merges(ranked)
     if irregular is not None:
         return merges
-    ids = np.concatenate([own, made])
-    kept = ids[found[len(first_merges) :]]
-    listed = merges[:, 0].astype(np.int64) << 32 | merges[:, 1]
-    wanted = kept[:, 0].astype(np.int64) << 32 | kept[:, 1]
-    return np.ascontiguousarray(kept, dtype=np.int32) if np.isin(wanted, listed).all() else merges
+    ids = np.concatenate([first_bytes(vocab, fallback), of_characters[:, 2], others])
+    kept = ids[found[len(of_characters) :]].astype(np.int32)
+    return kept if np.isin(_pairs(kept), _pairs(merges)).all() else merges
+
+
+def _pairs(merges: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The sides of each merge as one number."""
+    return merges[:, 0].astype(np.int64) << 32 | merges[:, 1]

@@ -57,8 +57,8 @@ def read(steps: Sequence[dict[str, Any]], suffix: str | None = None) -> tuple[Pa
         why = f"; of these {shown(unknown)} is not known" if unknown is not None else ""
         if "ByteLevel" not in kinds and unknown is None:
             why = (
-                ". Without ByteLevel, the vocabulary is one of characters, as those of sentencepiece (Llama 2, Gemma), and "
-                "nbbpe reads BPE on bytes only: use tokenizers for this file"
+                ". Without ByteLevel, the vocabulary is one of characters, as sentencepiece's, and nbbpe reads these "
+                "with byte_fallback and its 256 tokens only (Llama 2, Gemma): use tokenizers for this file"
             )
         named = ", ".join(_BESIDE_BYTE_LEVEL)
         raise ValueError(f"pre_tokenizer is {found}; nbbpe can honour ByteLevel, alone or in a Sequence with {named}{why}")

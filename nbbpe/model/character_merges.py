@@ -26,23 +26,25 @@ def characters_of(vocab: PackedVocab) -> dict[int, bytes]:
     return vocab.at(np.flatnonzero((vocab.lengths > 1) & (vocab.lengths == length))).as_dict()
 
 
-def merges_of_characters(vocab: PackedVocab, fallback: tuple[int, ...]) -> tuple[NDArray[np.int32], int]:
-    """The merges that join the bytes of each character from left to right, int32[n, 3]: ids of left, right and result.
+def merges_of_characters(vocab: PackedVocab, fallback: tuple[int, ...]) -> tuple[NDArray[np.int32], list[bytes]]:
+    """The merges that join the bytes of each character from left to right, and the bytes that each makes.
 
-    What the first two or three bytes of a character become is no token, and never left over, as text/byte_fallback.py cuts
-    all other characters. It gets an id above all others; returned with the merges is the lowest id of this kind.
+    The first two or three bytes of a character are no token, and never left over, as all characters that are no tokens are
+    cut (text/byte_fallback.py). They have ids above all others.
+
+    Returns the ids of left, right and result of each, int32[n, 3], and n bytes objects.
     """
     own = first_bytes(vocab, fallback).tolist()
-    size = int(vocab.ids[-1]) + 1
-    parts: dict[bytes, int] = {}
-    merges: list[tuple[int, int, int]] = []
-    for token_id, character in characters_of(vocab).items():
+    known = {character: token_id for token_id, character in characters_of(vocab).items()}
+    next_id = int(vocab.ids[-1]) + 1
+    made: dict[bytes, tuple[int, int, int]] = {}
+    for character in known:
         left = own[character[0]]
-        for end in range(2, len(character)):
+        for end in range(2, len(character) + 1):
             part = character[:end]
-            if part not in parts:
-                parts[part] = size + len(parts)
-                merges.append((left, own[character[end - 1]], parts[part]))
-            left = parts[part]
-        merges.append((left, own[character[-1]], token_id))
-    return np.array(merges, dtype=np.int32).reshape(-1, 3), size
+            if part not in made:
+                token_id = known.get(part, next_id)
+                next_id += token_id == next_id
+                made[part] = left, own[character[end - 1]], token_id
+            left = made[part][2]
+    return np.array(list(made.values()), dtype=np.int32).reshape(-1, 3), list(made)

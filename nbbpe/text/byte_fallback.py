@@ -15,6 +15,7 @@ from .windows import CUT, SEPARATOR
 SIGN = "\u2581"  # ▁, the sign of a space in vocabularies of characters
 _SIGN_BYTES = SIGN.encode()
 _SHORT = 500  # characters, about, that are looked up in a set in less time
+_FEW = 256  # places, of which most texts have fewer
 _NOWHERE = np.empty(0, dtype=np.int64)
 
 
@@ -52,12 +53,14 @@ class ByteFallback:
 
     def places(self, data: bytes) -> NDArray[np.int64]:
         """The places of a text to cut at, ascending, see `find_unknown`."""
-        n_places = 0 if data.isascii() else self._find(data, _NOWHERE)
-        if not n_places:
+        if data.isascii():
             return _NOWHERE
-        places = np.empty(n_places, dtype=np.int64)
-        self._find(data, places)
-        return places
+        places = np.empty(_FEW, dtype=np.int64)
+        n_places = self._find(data, places)
+        if n_places > _FEW:
+            places = np.empty(n_places, dtype=np.int64)
+            self._find(data, places)
+        return places[:n_places]
 
     def _find(self, data: bytes, places: NDArray[np.int64]) -> int:
         from ..kernels.pieces.unknown_characters import find_unknown
