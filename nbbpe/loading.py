@@ -15,12 +15,12 @@ def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True, revision
 
     source : a folder that `Tokenizer.save` wrote; Hugging Face's tokenizer.json, or a folder with it (and with the tokens
         that transformers finds in the files beside it); a .tiktoken file of a known encoding, or a folder with one;
-        Mistral's tekken.json; minbpe's .model; GPT-2's vocab.json and merges.txt (or encoder.json and vocab.bpe), as a
-        pair of paths (with the pattern gpt2, and <|endoftext|> as a special token if the vocab has it), or as a folder (as
-        the class that transformers finds in the files beside them, such as RoBERTa's or CLIP's); a tokenizers.Tokenizer, a
-        PreTrainedTokenizerFast, a tiktoken.Encoding; a Tokenizer, which is returned as it is. If there is no such path: the
-        name of one of tiktoken's encodings, such as "cl100k_base", or of a model, such as "org/model" or
-        "org/model@revision", which tiktoken or huggingface_hub downloads if it is installed
+        Mistral's tekken.json; minbpe's or sentencepiece's .model; GPT-2's vocab.json and merges.txt (or encoder.json and
+        vocab.bpe), as a pair of paths (with the pattern gpt2, and <|endoftext|> as a special token if the vocab has it), or
+        as a folder (as the class that transformers finds in the files beside them, such as RoBERTa's or CLIP's); a
+        tokenizers.Tokenizer, a PreTrainedTokenizerFast, a tiktoken.Encoding; a Tokenizer, which is returned as it is. If
+        there is no such path: the name of one of tiktoken's encodings, such as "cl100k_base", or of a model, such as
+        "org/model" or "org/model@revision", which tiktoken or huggingface_hub downloads if it is installed
 
     check  : False to load a folder even if its files do not belong together, or if it was made with a version of `regex`
         that classes some characters differently; by default, these are errors

@@ -76,7 +76,7 @@ OF_MODULE = {
     "ByteLevelBPETokenizer": _TRAIN,
     "Encoding": "nbbpe.tiktoken.Encoding",
     "RegexTokenizer": _TRAIN,
-    "SentencePieceProcessor": "nbbpe.load(path); the models of sentencepiece are not among the formats",
+    "SentencePieceProcessor": "nbbpe.load(path)",
     "SentencePieceTrainer": _TRAIN,
     "compare": _COMPARE,
     "convert": "nbbpe.load(path), and to_hf, save_tiktoken or another method of what it gives",

@@ -324,6 +324,19 @@ def test_a_merge_of_a_byte_is_refused(tmp_path):
         nbbpe.load(written(tmp_path, document(vocab=vocab, merges=[["<0x41>", "t"]])))
 
 
+def test_a_config_that_denies_the_space_in_front_is_refused(tmp_path):
+    """Of LlamaTokenizer, transformers does what the config says, and of PreTrainedTokenizerFast what the file says."""
+    for style, has_space in {"Gemma": False, "Llama 2": True, "first": True, "always": True, "never": False}.items():
+        written(tmp_path, document(style))
+        for said in True, False, None:
+            (tmp_path / "tokenizer_config.json").write_text(json.dumps({"add_prefix_space": said}))
+            if said is False and has_space:
+                with pytest.raises(ValueError, match=r"add_prefix_space is False, and in tokenizer\.json it is True"):
+                    nbbpe.load(tmp_path)
+            else:
+                nbbpe.load(tmp_path)
+
+
 def test_what_is_only_for_bytes_is_refused(tokenizers_of_styles, tmp_path):
     tokenizer = tokenizers_of_styles["Llama 2"]
     with pytest.raises(ValueError, match=r"dropout=0.5 would leave out characters: they are merges of bytes here"):

@@ -410,8 +410,8 @@ def test_a_vocabulary_with_ends_of_words_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02", r"x\.model' is a model of sentencepiece, whose vocabulary"),
-        (b"\n\x0e\n\x05<pad>\x15\0\0\0\0\x18\x03", "is a model of sentencepiece"),
+        (b"\n\x0e\n\x05<pad>\x15\0\0\0\0\x18\x03", r"x\.model: is a model of Unigram"),
+        (b"\n\x0e\n\x05<pad>\x15\0\0\0\0\x18", r"x\.model: is no model of sentencepiece, or its end is missing"),
         *(
             (pickle.dumps({"a": 1}, protocol), r"x\.model' is a pickle, .* give nbbpe\.load the object")
             for protocol in range(2, 6)

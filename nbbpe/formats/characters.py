@@ -66,10 +66,22 @@ def read(document: Mapping[str, Any], part: ModelPart, normalizer: str) -> Model
     added_tokens.check_normalized(extras, of_text)
     vocab = packed_characters(part.entries, special)
     merges = read_merges(part.lines, part.entries, vocab, fallback)
-    joins = class_joins(texts_of(vocab, fallback))
+    return model_of(vocab, merges, special, of_text, extras, cuts_before_spaces)
+
+
+def model_of(
+    vocab: PackedVocab,
+    merges: NDArray[np.int32],
+    special: dict[str, int],
+    normalizer: Normalizer,
+    extras: Extras,
+    cuts_before_spaces: bool = False,
+) -> Model:
+    """The model of a vocabulary of characters, with the pattern that its tokens give."""
+    joins = class_joins(texts_of(vocab, extras.byte_fallback))
     if cuts_before_spaces:
         joins[:, SPACE] = False
-    return Model.fitting(vocab, merges, special, get_pattern(class_pattern(joins)), of_text, extras)
+    return Model.fitting(vocab, merges, special, get_pattern(class_pattern(joins)), normalizer, extras)
 
 
 def packed_characters(entries: Mapping[str, Any], special: Collection[str]) -> PackedVocab:
@@ -152,25 +164,32 @@ def _invalid(lines: Sequence[Any], entries: Mapping[str, Any]) -> str:
 def _reachable(merges: NDArray[np.int32], vocab: PackedVocab, fallback: tuple[int, ...]) -> NDArray[np.int32]:
     """The merges without those that no text comes to; all of them, where that is not known.
 
-    Files list each split of a token into two others, with ranks one after another. Of these, one can happen: the one that
-    the token's own bytes come to by lower ranks (for the reason see kernels/encoding/rank_tables.py).
+    Files list each split of a token into two others, with ranks one after another. Of these, one can happen.
     """
     results, firsts = np.unique(merges[:, 2], return_index=True)
     if np.count_nonzero(np.diff(merges[:, 2])) + 1 > len(results) or not len(merges):  # ranks of others are between
         return merges
-    # As a vocabulary of ranks: bytes, the beginnings of characters, characters, and the other tokens by their first merge.
+    found = merges_by_tokens(results[np.argsort(firsts)], vocab, fallback)
+    return merges if found is None or not np.isin(_pairs(found), _pairs(merges)).all() else found
+
+
+def merges_by_tokens(results: NDArray[np.int32], vocab: PackedVocab, fallback: tuple[int, ...]) -> NDArray[np.int32] | None:
+    """The one merge of each of some tokens that can happen, where all pairs that join to one of them merge.
+
+    results : the ids of the tokens, by rank
+
+    It is that to which the token's own bytes come by lower ranks (for the reason see kernels/encoding/rank_tables.py). None
+    where those of a token come to other than two tokens.
+    """
+    # A vocabulary of ranks: bytes, the beginnings of characters, characters, and the tokens.
     of_characters, made = merges_of_characters(vocab, fallback)
-    others = results[np.argsort(firsts)]
-    lengths, text = vocab.gather(vocab.numbers_of(others))
+    lengths, text = vocab.gather(vocab.numbers_of(results))
     first = PackedVocab.of_list([*(bytes([byte]) for byte in range(256)), *made])
     starts = starts_of(np.concatenate([first.lengths, lengths]))
     ranked = PackedVocab(np.concatenate([first.text, text]), starts, np.arange(len(starts) - 1, dtype=np.int32))
     found, irregular = recovered_merges(ranked)
-    if irregular is not None:
-        return merges
-    ids = np.concatenate([first_bytes(vocab, fallback), of_characters[:, 2], others])
-    kept = ids[found[len(of_characters) :]].astype(np.int32)
-    return kept if np.isin(_pairs(kept), _pairs(merges)).all() else merges
+    ids = np.concatenate([first_bytes(vocab, fallback), of_characters[:, 2], results])
+    return ids[found[len(of_characters) :]].astype(np.int32) if irregular is None else None
 
 
 def _pairs(merges: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..system.excerpt import naming, shown
+from ..text.steps import steps_of
 from .json_text import read_json
 from .to_huggingface import TOKEN_FLAGS
 from .transformers_names import ADDED, CONFIG, JSON, LISTS, MAP, ROLES
@@ -93,7 +94,7 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
     roles = {"pad_token": padding.get("pad_token")} if isinstance(padding, dict) else {}
     beside = read_beside(folder, {**roles, **read_object(folder, CONFIG)})
     config, listed, named, otherwise, _ = beside
-    _check_prefix_space(folder, config, document.get("pre_tokenizer"))
+    _check_prefix_space(folder, config, document)
     versions = config.get("fast_tokenizer_files")
     if isinstance(versions, list) and any(name != JSON for name in versions):
         raise ValueError(
@@ -190,13 +191,17 @@ def _check_rules(folder: str, named: list[Named], known: Mapping[str, Any], by_i
                 )
 
 
-def _check_prefix_space(folder: str, config: Mapping[str, Any], pre_tokenizer: object) -> None:
+def _check_prefix_space(folder: str, config: Mapping[str, Any], document: Mapping[str, Any]) -> None:
     """Raise ValueError if a config contradicts the tokenizer.json on the space in front of texts.
 
-    transformers 4 then does what the config says, and 5 mostly what the tokenizer.json says. Neither changes a Sequence.
+    transformers 4 then does what the config says, and 5 mostly what the tokenizer.json says. Neither changes a Sequence. Of
+    a vocabulary of characters with such a space, the class of the tokenizer decides whether a config that denies it counts.
     """
-    said = config.get("add_prefix_space")
+    said, pre_tokenizer = config.get("add_prefix_space"), document.get("pre_tokenizer")
     has = pre_tokenizer.get("add_prefix_space") if isinstance(pre_tokenizer, dict) else None
+    if has is None and document["model"].get("byte_fallback") is True and said is False:
+        steps = [*steps_of(document.get("normalizer"), "normalizer"), *steps_of(pre_tokenizer, "pre_tokenizer")]
+        has = any(step["type"] == "Prepend" or step.get("prepend_scheme") in ("always", "first") for step in steps)
     if isinstance(said, bool) and isinstance(has, bool) and said != has:
         raise ValueError(
             f"{os.path.join(folder, CONFIG)}: add_prefix_space is {said}, and in tokenizer.json it is {has}; versions of "

@@ -15,12 +15,12 @@ from . import folder, gpt2, huggingface, minbpe, tekken, tiktoken
 from .known_names import encoding_of_model, found_by_name
 from .owners import ABOUT, OWN_NAMES, find_owner
 
-Kind = Literal["nbbpe", "huggingface", "tiktoken", "tekken", "gpt2", "minbpe"]
+Kind = Literal["nbbpe", "huggingface", "tiktoken", "tekken", "gpt2", "minbpe", "sentencepiece"]
 
 _KNOWN_PATHS = (
     "a folder that Tokenizer.save wrote (nbbpe.json), Hugging Face's tokenizer.json, a .tiktoken file, Mistral's "
-    "tekken.json, GPT-2's vocab.json with merges.txt beside it, a folder with one of these, minbpe's .model, the name of "
-    "an encoding of tiktoken's (cl100k_base) or of a model (org/model)"
+    "tekken.json, GPT-2's vocab.json with merges.txt beside it, a folder with one of these, minbpe's or sentencepiece's "
+    ".model, the name of an encoding of tiktoken's (cl100k_base) or of a model (org/model)"
 )
 _KNOWN = (
     f"{_KNOWN_PATHS}; vocab.json and merges.txt as a pair of paths, or an object of tokenizers, transformers or tiktoken"
@@ -28,9 +28,9 @@ _KNOWN = (
 # The two files of GPT-2's format, by the ends of their names: the usual ones, and OpenAI's.
 _PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+=* \d+\r?\n")
+_SENTENCEPIECE = re.compile(rb"\n.\n.<", re.DOTALL)  # a first piece such as <unk>
 # What is often taken for a tokenizer of ours, by how it begins.
 _OTHERS = (
-    (re.compile(rb"\n.\n.<", re.DOTALL), "is a model of sentencepiece, whose vocabulary is not one of bytes"),
     (
         re.compile(rb"\d+ b?['\"].*['\"] \d+\r?\n"),
         "is a vocabulary of RWKV, whose tokenizer takes the longest token that fits and merges nothing, so it is not BPE",
@@ -62,6 +62,7 @@ def read_model(source: object, check: bool = True) -> Model:
         "tekken": tekken.read_model,
         "gpt2": _two_files if found.beside else gpt2.read_model,
         "minbpe": minbpe.read_model,
+        "sentencepiece": _sentencepiece,
     }
     return readers[found.kind](*found.sources)
 
@@ -70,6 +71,12 @@ def _two_files(*paths: Path) -> Model:
     from .two_files import read_model  # which few tokenizers need
 
     return read_model(*paths)
+
+
+def _sentencepiece(path: Path) -> Model:
+    from .sentencepiece import read_model
+
+    return read_model(path)
 
 
 def recognised(source: object) -> Recognised:
@@ -156,6 +163,8 @@ def _file(path: Path) -> Recognised:
         return Recognised("tiktoken", (name,))
     if start.startswith(minbpe.FIRST_WORD):
         return Recognised("minbpe", (name,))
+    if _SENTENCEPIECE.match(start):
+        return Recognised("sentencepiece", (name,))
     # Our vocab.json and merges.txt do not hold everything: alone they would be another tokenizer.
     if find_owner(name, (ABOUT, *OWN_NAMES)):
         return Recognised("nbbpe", (os.path.dirname(name),))

@@ -1,0 +1,157 @@
+"""sentencepiece's .model, if it is one of BPE with byte_fallback, as Llama 2's tokenizer.model.
+
+It is a message of protocol buffers: a list of fields, each with a number (see sentencepiece_model.proto). Each piece has a
+text, a score and a kind. Of all pairs that join to a piece, that with the best score of the piece is merged first.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels.compiler.collector import paused_collector
+from ..model.extras import Extras
+from ..model.model import Model
+from ..system.excerpt import naming, shown
+from ..system.paths import Path
+from ..text.byte_fallback import SIGN
+from ..text.normalizer import Normalizer
+from .character_spelling import BYTE_TOKENS, MAKES_SPACES
+from .characters import merges_by_tokens, model_of, packed_characters, read_merges
+
+# Fields of the model, of a piece, and of what the trainer and the normalizer were told; and how these count if they are
+# missing.
+_PIECE, _TRAINER, _NORMALIZER = 1, 2, 3
+_TEXT, _SCORE, _KIND = 1, 2, 3
+_MODEL_TYPE, _SUFFIX, _FALLBACK = 3, 24, 35
+_CHARSMAP, _PREFIX, _STRIPS, _SIGNS, _RULES = 2, 3, 4, 5, 6
+_BPE = 2
+_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = range(1, 7)
+_TYPES = {1: "Unigram", 3: "words", 4: "characters"}
+
+
+class _Piece(NamedTuple):
+    text: str
+    score: float
+    kind: int
+
+
+@paused_collector()
+def read_model(path: Path) -> Model:
+    """Read a .model of sentencepiece: the ids are those of its `encode`; pieces such as <s> are special tokens, which it
+    does not look for in a text.
+
+    Raises OSError, or ValueError that names the file and what nbbpe cannot follow.
+    """
+    name = os.fspath(path)
+    with open(path, "rb") as file:
+        data = file.read()
+    with naming(name):
+        try:
+            pieces, trainer, normalizer = _parts_of(data)
+        except (LookupError, TypeError, AttributeError, struct.error, UnicodeDecodeError):  # an int, where bytes must be
+            raise ValueError("is no model of sentencepiece, or its end is missing") from None
+        _check(trainer, normalizer)
+        return _model(pieces, bool(normalizer.get(_PREFIX, 1)))
+
+
+def _parts_of(data: bytes) -> tuple[list[_Piece], dict[int, Any], dict[int, Any]]:
+    """The pieces, and the fields of the trainer and the normalizer."""
+    pieces: list[_Piece] = []
+    specs: dict[int, dict[int, Any]] = {_TRAINER: {}, _NORMALIZER: {}}
+    for number, value in _fields(data):
+        if number == _PIECE:
+            fields = dict(_fields(value))
+            score = struct.unpack("<f", fields.get(_SCORE, b"\0\0\0\0"))[0]
+            pieces.append(_Piece(fields[_TEXT].decode(), score, fields.get(_KIND, _NORMAL)))
+        elif number in specs:
+            specs[number] = dict(_fields(value))
+    return pieces, specs[_TRAINER], specs[_NORMALIZER]
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
+    """The fields of a message: their numbers, and an int or bytes. IndexError where the end is missing."""
+    at = 0
+    while at < len(data):
+        key, at = _number(data, at)
+        kind = key & 7
+        if kind == 0:
+            value, at = _number(data, at)
+            yield key >> 3, value
+            continue
+        if kind == 2:
+            length, at = _number(data, at)
+        else:
+            length = {1: 8, 5: 4}[kind] if kind in (1, 5) else len(data)
+        if at + length > len(data):
+            raise IndexError
+        yield key >> 3, data[at : at + length]
+        at += length
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """A number of seven bits a byte, and where it ends."""
+    number = shift = 0
+    while True:
+        byte = data[at]
+        number |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return number, at
+
+
+def _check(trainer: dict[int, Any], normalizer: dict[int, Any]) -> None:
+    """Raise ValueError for a model that encodes in a way that nbbpe has not."""
+    kind = trainer.get(_MODEL_TYPE, 1)
+    if kind != _BPE:
+        raise ValueError(f"is a model of {_TYPES.get(kind, 'an unknown kind')}, and nbbpe reads BPE only")
+    if not trainer.get(_FALLBACK, 0):
+        raise ValueError("has no byte_fallback, without which some text is <unk>, and nbbpe cannot honour that")
+    whys = {
+        "normalizes text by a table (normalization_rule_name)": normalizer.get(_CHARSMAP),
+        "takes spaces away (remove_extra_whitespaces)": normalizer.get(_STRIPS, 1),
+        "keeps spaces as they are (escape_whitespaces)": not normalizer.get(_SIGNS, 1),
+        "puts spaces behind words (treat_whitespace_as_suffix)": trainer.get(_SUFFIX, 0),
+    }
+    found = ", and ".join(why for why, is_so in whys.items() if is_so)
+    if found:
+        raise ValueError(f"{found}, which nbbpe cannot honour")
+
+
+def _model(pieces: list[_Piece], has_prefix: bool) -> Model:
+    entries = {piece.text: token_id for token_id, piece in enumerate(pieces)}
+    if len(entries) < len(pieces) or not all(map(entries.__contains__, BYTE_TOKENS)):
+        raise ValueError("has two pieces of one text, or no piece of some byte")
+    if any(piece.kind == _UNUSED for piece in pieces):
+        raise ValueError("has unused pieces, which nbbpe cannot honour")
+    added = {piece.text: token_id for token_id, piece in enumerate(pieces) if piece.kind == _USER_DEFINED}
+    if added and has_prefix:
+        raise ValueError(
+            f"has user-defined symbols, such as {shown(next(iter(added)))}, and puts a space in front of a text "
+            "(add_dummy_prefix), which nbbpe cannot honour together"
+        )
+    special = {piece.text: i for i, piece in enumerate(pieces) if piece.kind in (_UNKNOWN, _CONTROL)}
+    steps = [MAKES_SPACES, {"type": "Prepend", "prepend": " "}] if has_prefix else [MAKES_SPACES]
+    fallback = tuple(map(entries.__getitem__, BYTE_TOKENS))
+    vocab = packed_characters(entries, special.keys() | added.keys())
+    added = {text.replace(SIGN, " "): token_id for text, token_id in added.items()}
+    joined = [i for i, piece in enumerate(pieces) if piece.kind == _NORMAL and len(piece.text) > 1]
+    joined.sort(key=lambda i: -pieces[i].score)
+    if len({pieces[i].score for i in joined}) < len(joined):
+        raise ValueError("has two pieces of one score, of which nbbpe cannot tell which is merged first")
+    merges = merges_by_tokens(np.array(joined, dtype=np.int32), vocab, fallback) if joined else None
+    if merges is None:
+        merges = read_merges(_all_splits([pieces[i].text for i in joined], entries, special), entries, vocab, fallback)
+    extras = Extras(dict.fromkeys(added, ("normalized", "plain")), byte_fallback=fallback)
+    return model_of(vocab, merges, {**special, **added}, Normalizer.of(steps), extras)
+
+
+def _all_splits(texts: list[str], entries: dict[str, int], special: dict[str, int]) -> list[list[str]]:
+    """All pairs of pieces that join to some pieces, in the order of these."""
+    known = entries.keys() - special.keys() - set(BYTE_TOKENS)
+    splits = ((text[:at], text[at:]) for text in texts for at in range(1, len(text)))
+    return [[left, right] for left, right in splits if left in known and right in known]

@@ -1,0 +1,213 @@
+"""sentencepiece's .model: ids, what cannot be honoured, broken files."""
+
+from __future__ import annotations
+
+import random
+import struct
+from pathlib import Path
+
+import naive
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nbbpe
+
+SIGN = "\u2581"
+SPELLED = [f"<0x{byte:02X}>" for byte in range(256)]
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
+JOINED = [
+    "th",
+    "he",
+    f"{SIGN}t",
+    f"{SIGN}the",
+    "the",
+    f"{SIGN}{SIGN}",
+    "ca",
+    "cat",
+    f"{SIGN}cat",
+    ",.",
+    "\u00e9t",
+    "the\u4e2d",
+]
+SINGLE = [SIGN, *"theca,.\n\u00e9\u4e2d\U0001f600A"]
+# Text, score and kind of each; single characters come last, as in sentencepiece's own.
+PIECES = [
+    *[("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL), ("</s>", 0.0, CONTROL)],
+    *((text, 0.0, BYTE) for text in SPELLED),
+    *((text, -float(i), NORMAL) for i, text in enumerate([*JOINED, *SINGLE])),
+]
+
+
+def number(value: int) -> bytes:
+    return bytes([value & 0x7F | 0x80]) + number(value >> 7) if value > 0x7F else bytes([value])
+
+
+def field(key: int, value: int | float | bytes) -> bytes:
+    if isinstance(value, bytes):
+        return number(key << 3 | 2) + number(len(value)) + value
+    if isinstance(value, float):
+        return number(key << 3 | 5) + struct.pack("<f", value)
+    return number(key << 3) + number(value)
+
+
+def message(*fields: tuple[int, int | float | bytes]) -> bytes:
+    return b"".join([field(key, value) for key, value in fields])
+
+
+def model(pieces=PIECES, trainer=(), normalizer=()) -> bytes:
+    """A .model; `trainer` and `normalizer` are further fields, of which the last of a number counts."""
+    parts = [(1, message((1, text.encode()), (2, score), (3, kind))) for text, score, kind in pieces]
+    specs = (2, message((3, 2), (35, 1), *trainer)), (3, message((1, b"identity"), (4, 0), *normalizer))
+    return message(*parts, *specs, (5, b"")) + number(99 << 3 | 1) + b"\0" * 8  # and fields that nobody knows
+
+
+def written(folder: Path, content: bytes) -> Path:
+    path = folder / "tokenizer.model"
+    path.write_bytes(content)
+    return path
+
+
+def ids_of(text: str, pieces=PIECES, prefix: bool = True) -> list[int]:
+    """Textbook BPE: of all pairs that join to a piece, the best score first."""
+    if not text:
+        return []
+    ids = {text: token_id for token_id, (text, _, _) in enumerate(pieces)}
+    known = {text: ids[text] for text, _, kind in pieces if kind == NORMAL}
+    joined = sorted((piece for piece in pieces if piece[2] == NORMAL and len(piece[0]) > 1), key=lambda piece: -piece[1])
+    splits = [(text[:at], text[at:]) for text, _, _ in joined for at in range(1, len(text))]
+    merges = [pair for pair in splits if set(pair) <= known.keys()]
+    own = [text for text, _, kind in pieces if kind == USER_DEFINED]
+    found: list[int] = []
+    text = SIGN * prefix + text.replace(" ", SIGN)
+    start = at = 0
+    while at <= len(text):
+        symbol = max((each for each in own if text.startswith(each, at)), key=len, default=None)
+        if symbol or at == len(text):
+            found += naive.encode_characters(text[start:at], merges, known, [ids[each] for each in SPELLED])
+        if symbol:
+            found.append(ids[symbol])
+            start = at = at + len(symbol)
+        else:
+            at += 1
+    return found
+
+
+WORDS = [*"thecat,. \n\u00e9\u4e2d\U0001f600\u6587A\x1b", "the", " the", " cat", "  ", SIGN, "<s>", "<0x41>", "\n\n"]
+TEXTS = st.lists(st.sampled_from(WORDS), max_size=25).map("".join)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory) -> nbbpe.Tokenizer:
+    return nbbpe.load(written(tmp_path_factory.mktemp("model"), model()))
+
+
+@given(TEXTS)
+def test_ids_are_those_of_textbook_bpe(tokenizer, text):
+    assert tokenizer.encode_ordinary(text) == ids_of(text)
+    assert tokenizer.encode_ordinary(text.encode()) == ids_of(text)
+
+
+def test_special_pieces_are_special_tokens(tokenizer):
+    assert tokenizer.special_tokens == {"<unk>": 0, "<s>": 1, "</s>": 2}
+    assert tokenizer.encode("the<s>the", allowed_special="all") == [*ids_of("the"), 1, *ids_of("the")]
+    assert tokenizer.decode(tokenizer.encode("the \u6587")) == " the \u6587"
+
+
+def test_without_a_space_in_front_and_with_symbols_of_the_user(tmp_path):
+    symbols = [("\n\n", 0.0, USER_DEFINED), (f"{SIGN}{SIGN}{SIGN}", 0.0, USER_DEFINED), ("<table>", 0.0, USER_DEFINED)]
+    pieces = [*PIECES[:3], *symbols, *PIECES[3:]]
+    tokenizer = nbbpe.load(written(tmp_path, model(pieces, normalizer=[(3, 0)])))
+    assert list(tokenizer.special_tokens)[3:] == ["\n\n", "   ", "<table>"]
+    rng = random.Random(2)
+    for _ in range(300):
+        text = "".join(rng.choices([*WORDS, "<table>", "   ", "\n"], k=rng.randrange(12)))
+        wanted = ids_of(text, pieces, prefix=False)
+        assert tokenizer.encode(text, allowed_special=["<table>"]) == wanted
+        if "<table>" not in text:
+            assert tokenizer.encode_ordinary(text) == wanted  # whitespace is a part of ordinary text
+    with pytest.raises(ValueError, match=r"has user-defined symbols, such as '\\n\\n', and puts a space in front"):
+        nbbpe.load(written(tmp_path, model(pieces)))
+
+
+def test_scores_say_what_is_merged_first(tmp_path):
+    """In another order, and with tokens that come to be of no two others, or of a later one."""
+    rng = random.Random(4)
+    for _ in range(20):
+        scores = list(map(float, rng.sample(range(-99, 0), len(JOINED))))
+        odd = [(text, score, NORMAL) for text, score in zip(JOINED, scores, strict=True)]
+        pieces = [*PIECES[:259], *odd, *PIECES[259 + len(JOINED) :]]
+        tokenizer = nbbpe.load(written(tmp_path, model(pieces)))
+        for _ in range(20):
+            text = "".join(rng.choices("thecat, \u00e9\u4e2d", k=12))
+            assert tokenizer.encode(text) == ids_of(text, pieces)
+
+
+def test_it_is_saved_and_written(tokenizer, tmp_path):
+    tokenizer.save(tmp_path / "saved")
+    tokenizer.to_hf(tmp_path / "tokenizer.json")
+    assert nbbpe.load(tmp_path / "saved") == nbbpe.load(tmp_path / "tokenizer.json") == tokenizer
+    (tmp_path / "folder").mkdir()
+    written(tmp_path / "folder", model())
+    assert nbbpe.load(tmp_path / "folder") == tokenizer
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (model(trainer=[(3, 1)]), "is a model of Unigram, and nbbpe reads BPE only"),
+        (model(trainer=[(35, 0)]), "has no byte_fallback"),
+        (model(trainer=[(24, 1)]), "puts spaces behind words"),
+        (model(normalizer=[(2, b"table")]), "normalizes text by a table"),
+        (model(normalizer=[(4, 1), (5, 0)]), r"takes spaces away .*, and keeps spaces as they are .*, which nbbpe cannot"),
+        (model([*PIECES, PIECES[300 - 30]]), "has two pieces of one text"),
+        (model(PIECES[:100] + PIECES[101:]), "or no piece of some byte"),
+        (model([*PIECES, ("x", 0.0, UNUSED)]), "has unused pieces"),
+        (model([*PIECES, ("heca", -1.0, NORMAL)]), "has two pieces of one score"),
+        (model()[:-1], "is no model of sentencepiece, or its end is missing"),
+        (model()[:3000], "is no model of sentencepiece, or its end is missing"),
+    ],
+)
+def test_what_cannot_be_honoured_is_named(tmp_path, content, message):
+    path = written(tmp_path, content)
+    with pytest.raises(ValueError, match=message) as caught:
+        nbbpe.load(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_broken_files_give_no_other_error(tmp_path):
+    rng = random.Random(6)
+    content = model()
+    for _ in range(300):
+        at = rng.randrange(8, len(content))
+        broken = bytearray(content)
+        broken[at : at + rng.randrange(3)] = rng.randbytes(rng.randrange(3))
+        try:
+            nbbpe.load(written(tmp_path, bytes(broken)))
+        except ValueError as error:
+            assert str(error).startswith(str(tmp_path))  # noqa: PT017
+
+
+@pytest.mark.parametrize("prefix", [True, False])
+def test_ids_are_those_of_sentencepiece(shared, tmp_path, prefix):
+    sentencepiece = pytest.importorskip("sentencepiece", reason="needs sentencepiece")
+    texts = [(shared / "text" / f"{name}.txt").read_text(encoding="utf-8")[:200_000] for name in ("books_en", "cjk")]
+    (tmp_path / "corpus.txt").write_text("\n".join(texts), encoding="utf-8")
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(tmp_path / "corpus.txt"),
+        model_prefix=str(tmp_path / "tokenizer"),
+        model_type="bpe",
+        vocab_size=4000,
+        character_coverage=0.99,
+        byte_fallback=True,
+        normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+        add_dummy_prefix=prefix,
+        user_defined_symbols=[] if prefix else ["\n\n", SIGN * 3],
+        minloglevel=2,
+    )
+    theirs = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "tokenizer.model"))
+    ours = nbbpe.load(tmp_path / "tokenizer.model")
+    rng = random.Random(7)
+    for text in [*texts, *("".join(rng.choices([*WORDS, *texts[0][:50]], k=30)) for _ in range(300))]:
+        assert ours.encode_ordinary(text) == theirs.encode(text)
