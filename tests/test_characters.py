@@ -185,8 +185,11 @@ def test_long_texts_and_files_are_encoded_as_short_ones(tokenizers_of_styles, st
         assert tokenizer.encode(text, allowed_special="all") == wanted
         assert tokenizer.encode_array(text.encode(), allowed_special="all").tolist() == wanted
         assert list(tokenizer.encode_iterable([text[:700], text[700:]], allowed_special="all")) == wanted
-    tokenizer.encode_file(tmp_path / "text.txt", tmp_path / "ids.bin", allowed_special="all")
-    assert nbbpe.TokenFile(tmp_path / "ids.bin").ids.tolist() == wanted
+    for n in 50, 1000:
+        cut_everywhere(n)
+        path = tmp_path / f"{n}.bin"
+        tokenizer.encode_file(tmp_path / "text.txt", path, allowed_special="all")
+        assert nbbpe.TokenFile(path).ids.tolist() == wanted
 
 
 @pytest.mark.parametrize("style", STYLES)
