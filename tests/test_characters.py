@@ -262,6 +262,25 @@ def test_added_tokens_that_are_not_special(tmp_path):
         smaller.to_hf(tmp_path / "again.json")
 
 
+def test_added_tokens_that_are_tokens_of_the_model(tmp_path):
+    """As Gemma's runs of newlines and of spaces: the latter are found where a text has the sign itself."""
+    content = document()
+    shared = ["\n", "\n\n", SIGN * 2, "the", "e"]
+    content["added_tokens"] += [added(token, special=False) for token in shared]
+    tokenizer = nbbpe.load(written(tmp_path, content))
+    assert tokenizer.encode("a\n\n\nthe") == [VOCAB[token] for token in ("a", "\n\n", "\n", "the")]
+    assert tokenizer.encode_ordinary("a\n\n\nthe") == tokenizer.encode("a\n\n\nthe")
+    assert tokenizer.encode(f"a  {SIGN * 2}") == [VOCAB[token] for token in ("a", SIGN * 2, SIGN * 2)]
+    assert tokenizer.encode_ordinary(f"a  {SIGN * 2}") == [VOCAB[token] for token in ("a", SIGN * 4)]
+    assert tokenizer.decode([VOCAB[SIGN * 2]]) == "  "
+    tokenizer.save(tmp_path / "saved")
+    tokenizer.to_hf(tmp_path / "again.json")
+    assert nbbpe.load(tmp_path / "saved") == nbbpe.load(tmp_path / "again.json") == tokenizer
+    assert tokenizer.with_special_tokens(["<pad>"]).encode("the<pad>") == [VOCAB["the"], len(VOCAB)]
+    with pytest.raises(ValueError, match=r"is an added token, too, so it cannot be dropped"):
+        tokenizer.drop([VOCAB["the"]])
+
+
 def test_merges_of_which_no_text_has_some(tmp_path, tokenizers_of_styles):
     """(the, the sign of a space) is listed nowhere; of `the`, (t, he) comes first, so that (th, e) is never used."""
     merges = tokenizers_of_styles["Gemma"].merges
@@ -406,6 +425,8 @@ def test_ids_are_those_of_tokenizers(shared, tmp_path):
         vocab, merges = trained(rng, corpus, rng.choice([500, 1500, 3000]))
         content = document(rng.choice(list(STYLES)), vocab=vocab, merges=merges)
         content["added_tokens"] = [added(token, vocab[token], rstrip=rng.random() < 0.3) for token in SPECIAL]
+        for token in rng.sample(list(vocab)[259:], 3):  # of the text that it is written as
+            content["added_tokens"].append(added(token, vocab[token], special=False))
         path = written(tmp_path, content)
         theirs, ours = tokenizers.Tokenizer.from_file(str(path)), nbbpe.load(path)
         pieces = [corpus[at : at + rng.randrange(40)] for at in rng.choices(range(len(corpus)), k=60)]

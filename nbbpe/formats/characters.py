@@ -64,8 +64,14 @@ def read(document: Mapping[str, Any], part: ModelPart, normalizer: str) -> Model
             )
     of_text = Normalizer.of(steps if normalizer == "apply" else [step for step in steps if step == MAKES_SPACES])
     added_tokens.check_normalized(extras, of_text)
-    vocab = packed_characters(part.entries, special)
-    merges = read_merges(part.lines, part.entries, vocab, fallback)
+    merges = packed_merges(part.lines, part.entries)
+    # Some added tokens are tokens of the model, too: those that merges need, and characters.
+    in_merges = set(np.unique(merges).tolist())
+    shared = [text for text, i in special.items() if text in part.entries and (i in in_merges or len(text) == 1)]
+    vocab = packed_characters(part.entries, special.keys() - shared)
+    merges = reachable(merges, vocab, fallback)
+    if shared:
+        extras = extras.sharing(shared)
     return model_of(vocab, merges, special, of_text, extras, cuts_before_spaces)
 
 
@@ -126,27 +132,17 @@ def _invalid_id(entries: Mapping[str, Any]) -> str:
     raise AssertionError("all ids are valid")
 
 
-def read_merges(
-    lines: Sequence[Any], entries: Mapping[str, Any], vocab: PackedVocab, fallback: tuple[int, ...]
-) -> NDArray[np.int32]:
-    """The ids of left, right and result of each merge that can happen, int32[n, 3].
-
-    vocab    : of `packed_characters`
-    fallback : of `byte_ids`
-
-    Raises ValueError for what cannot be merges.
-    """
+def packed_merges(lines: Sequence[Any], entries: Mapping[str, Any]) -> NDArray[np.int32]:
+    """The ids of left, right and result of each merge, int32[n, 3]. Raises ValueError for what cannot be merges."""
     merges = packed_pairs(lines, entries) if lines else np.empty((0, 3), dtype=np.int32)
     if merges is None:
         raise ValueError(f"model.merges: {_invalid(lines, entries)}")
     if has_twice(merges):
         raise ValueError("model.merges has one pair twice")
-    strange = np.flatnonzero(np.isin(merges, fallback).any(axis=1) | ~vocab.has(merges.ravel()).reshape(-1, 3).all(axis=1))
+    strange = np.flatnonzero(np.isin(merges, [entries[text] for text in BYTE_TOKENS]).any(axis=1))
     if len(strange):
-        raise ValueError(
-            f"model.merges[{strange[0]}] is {shown(lines[strange[0]])}, which has a token of a byte, or an added token"
-        )
-    return _reachable(merges, vocab, fallback)
+        raise ValueError(f"model.merges[{strange[0]}] is {shown(lines[strange[0]])}, which has a token of a byte")
+    return merges
 
 
 def _invalid(lines: Sequence[Any], entries: Mapping[str, Any]) -> str:
@@ -161,7 +157,7 @@ def _invalid(lines: Sequence[Any], entries: Mapping[str, Any]) -> str:
     return "they must all be strings, or all lists"
 
 
-def _reachable(merges: NDArray[np.int32], vocab: PackedVocab, fallback: tuple[int, ...]) -> NDArray[np.int32]:
+def reachable(merges: NDArray[np.int32], vocab: PackedVocab, fallback: tuple[int, ...]) -> NDArray[np.int32]:
     """The merges without those that no text comes to; all of them, where that is not known.
 
     Files list each split of a token into two others, with ranks one after another. Of these, one can happen.

@@ -205,7 +205,7 @@ def read_model(path: Path, check: bool = True) -> Model:
     origin = provenance if check else taken_as_it_is(provenance, pattern)
 
     def model_of(vocab: PackedVocab, merges: Any) -> Model:
-        _check_tokens(vocab, special, set(extras.shared), folder)
+        _check_tokens(vocab, special, {token: extras.bytes_of(token) for token in extras.shared}, folder)
         with naming(folder):
             return Model(vocab, merges if has_merges else None, special, pattern, whole, origin, normalizer, extras)
 
@@ -258,12 +258,15 @@ def _read_about(folder: str) -> dict[str, Any]:
     return about
 
 
-def _check_tokens(vocab: PackedVocab, special: dict[str, int], shared: set[str], folder: str) -> None:
-    """Raise ValueError for an invalid vocabulary, or one that special tokens do not fit."""
+def _check_tokens(vocab: PackedVocab, special: dict[str, int], shared: dict[str, bytes], folder: str) -> None:
+    """Raise ValueError for an invalid vocabulary, or one that special tokens do not fit.
+
+    shared : of each special token that shares its id with an ordinary one, the bytes of that
+    """
     about_path, vocab_path = os.path.join(folder, ABOUT), os.path.join(folder, _VOCAB)
     ordinary = tokens_for_placing(special, vocab)
     for token, token_id in special.items():  # two may have one id, as in an encoding of tiktoken's
-        if token in shared and ordinary.get(token_id) != token.encode():
+        if token in shared and ordinary.get(token_id) != shared[token]:
             raise ValueError(
                 f"{about_path}: special token {shown(token)} shares its id, {token_id}, with an ordinary token, which "
                 f"{vocab_path} does not have"

@@ -21,7 +21,7 @@ from ..system.paths import Path
 from ..text.byte_fallback import SIGN
 from ..text.normalizer import Normalizer
 from .character_spelling import BYTE_TOKENS, MAKES_SPACES
-from .characters import merges_by_tokens, model_of, packed_characters, read_merges
+from .characters import merges_by_tokens, model_of, packed_characters, packed_merges
 
 # Fields of the model, of a piece, and of what the trainer and the normalizer were told; and how these count if they are
 # missing.
@@ -145,7 +145,7 @@ def _model(pieces: list[_Piece], has_prefix: bool) -> Model:
         raise ValueError("has two pieces of one score, of which nbbpe cannot tell which is merged first")
     merges = merges_by_tokens(np.array(joined, dtype=np.int32), vocab, fallback) if joined else None
     if merges is None:
-        merges = read_merges(_all_splits([pieces[i].text for i in joined], entries, special), entries, vocab, fallback)
+        merges = packed_merges(_all_splits([pieces[i].text for i in joined], entries, special), entries)
     extras = Extras(dict.fromkeys(added, ("normalized", "plain")), byte_fallback=fallback)
     return model_of(vocab, merges, {**special, **added}, Normalizer.of(steps), extras)
 

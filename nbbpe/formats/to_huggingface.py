@@ -126,7 +126,7 @@ def _enter_special(entries: dict[str, int], model: Model, whole: bool) -> None:
     enter = entries.setdefault if mistaken is None else entries.get
     owners: dict[int, str] = {}
     # In a vocabulary of characters, one that is a character would be the token of the character, too.
-    characters = [token for token in model.special if model.extras.byte_fallback and len(token) == 1]
+    characters = [token for token in alone if model.extras.byte_fallback and len(token) == 1]
     for token, token_id in model.special.items():
         if token in characters:
             continue

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ..system.lazy import lazy
+from ..text.byte_fallback import SIGN
 from ..text.cutting import Cutter
 from ..text.normalizer import Normalizer, PrefixSpace
 from .post_processor import respelled
@@ -20,7 +21,7 @@ from .special_tokens import find_overlap
 #   single_word    : it is found only if no letter, digit or the like is beside it
 #   normalized     : it is looked for in normalized text, and its content is normalized
 #   plain          : it is not special: `decode(skip_special_tokens=True)` keeps it
-#   shared         : it has the id of an ordinary token of the same bytes, which merges need
+#   shared         : it has the id of an ordinary token of the same bytes (see `bytes_of`), which merges need
 RULES = ("lstrip", "rstrip", "single_word")
 FLAGS = (*RULES, "normalized", "plain", "shared")
 
@@ -77,6 +78,10 @@ class Extras:
     def shared(self) -> list[str]:
         """The added tokens that have the id of an ordinary token, too."""
         return [token for token, flags in self.flags.items() if "shared" in flags]
+
+    def bytes_of(self, token: str) -> bytes:
+        """The bytes of the ordinary token that an added token shares its id with."""
+        return (token.replace(SIGN, " ") if self.byte_fallback else token).encode()
 
     def sharing(self, tokens: Iterable[str]) -> Extras:
         """The same where these tokens have the ids of ordinary tokens."""

@@ -124,6 +124,8 @@ class Model:
         """The same for a vocab and merges that have been checked."""
         wanted = check_given(special_tokens)
         some = tokens_for_placing(wanted, vocab)
+        if isinstance(wanted, dict):
+            some |= {wanted[token]: token.encode() for token in extras.shared}  # some have other bytes there
         if isinstance(merges, list):
             needed = tokens_of_merges(merges)
         else:
