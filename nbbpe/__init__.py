@@ -80,7 +80,7 @@ def __getattr__(name: str) -> Any:
             return importlib.import_module(f"{__name__}.{name}")
         except ImportError as error:  # hasattr and getattr with a default expect no other error
             raise AttributeError(f"{__name__}.{name} cannot be imported: {error}") from error
-    from .names_elsewhere import OF_MODULE
+    from .tokenizer_methods.names_of_other_libraries import OF_MODULE
 
     hint = f"; use {OF_MODULE[name]}" if name in OF_MODULE else ""
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from .kernels.encoding import encode_into as _kernel
 from .kernels.encoding.encode_into import State, Tables
-from .kernels.machine import secret
-from .model.model import Model
 from .system.integers import check_positive
 
 __all__ = ["State", "Tables", "encode_into", "new_state"]
@@ -31,18 +29,3 @@ def new_state(tables: Tables, longest: int = _LONGEST) -> State:
     >>> state = nbbpe.njit.new_state(tok.njit_tables(), longest=10_000)
     """
     return _kernel.new_state(tables, check_positive("longest", longest))
-
-
-def tables_of(model: Model) -> Tables:
-    """See Tokenizer.njit_tables."""
-    if model.rewrites_text:
-        raise ValueError(
-            "njit_tables is for tokenizers that encode text as it is, and this one changes it first: it has a normalizer, "
-            "rules of special tokens, a space in front, or drops text"
-        )
-    pattern = model.pattern
-    if pattern.tables is None or not pattern.is_compiled:
-        raise ValueError(f"njit_tables needs a pattern that is compiled, and this one is not: {pattern.not_compiled}")
-    # Users may print, pickle and send the tables, so they do not hold the secret of this process.
-    with secret.another():
-        return Tables(pattern.tables, model.merge_table())

@@ -1,4 +1,4 @@
-"""The Tokenizer: what makes one, and what Python asks of it. Its other methods are in the modules tokenizer_*.py."""
+"""The Tokenizer: what makes one, and what Python asks of it. Its other methods are in tokenizer_methods/."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 from .model.model import Model
 from .model.vocab_checks import Merge, Vocab
-from .names_elsewhere import NamesElsewhere
 from .patterns.pattern import PatternLike
 from .system.excerpt import shown
 from .system.integers import check_integer
 from .system.lazy import lazy
-from .tiktoken_names import TiktokenNames
-from .tokenizer_batches import TokenizerBatches
-from .tokenizer_decoding import TokenizerDecoding
-from .tokenizer_encoding import MAX_PIECES
-from .tokenizer_files import TokenizerFiles
-from .tokenizer_vocabulary import TokenizerVocabulary
+from .tokenizer_methods.batches import TokenizerBatches
+from .tokenizer_methods.decoding import TokenizerDecoding
+from .tokenizer_methods.encoding import MAX_PIECES
+from .tokenizer_methods.files import TokenizerFiles
+from .tokenizer_methods.names_of_other_libraries import NamesElsewhere
+from .tokenizer_methods.tiktoken_names import TiktokenNames
+from .tokenizer_methods.vocabulary import TokenizerVocabulary
 
 _NO_LIMIT = 1 << 40  # pieces; more than fit into any memory
 

@@ -29,6 +29,7 @@ LAYERS = [
         "cli",
         "hf",
         "",
+        "tokenizer_methods",
         "vocabulary",
         "words",
         "idfiles",

@@ -19,7 +19,7 @@ GROUP = click.Context(nbbpe)
 COMMANDS = [command for name in nbbpe.list_commands(GROUP) if (command := nbbpe.get_command(GROUP, name)) is not None]
 OPTIONS = {name for command in COMMANDS for name in options_of(command)}
 IN_PYTHON = {"documents"}  # what messages name though no command has it
-ATTRIBUTES = "names_elsewhere.py"  # which names those of a Tokenizer
+ATTRIBUTES = "names_of_other_libraries.py"  # which names those of a Tokenizer
 
 
 def described(node: ast.AST) -> bool:

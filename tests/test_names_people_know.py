@@ -18,10 +18,10 @@ from vocabularies import BYTE_RANKS, BYTES
 
 import nbbpe
 import nbbpe.tiktoken
-from nbbpe import names_elsewhere
 from nbbpe.cli.commands import nbbpe as subcommands
 from nbbpe.patterns.pattern import NAMED
 from nbbpe.text.utf8 import CHECKED_CHARACTERS
+from nbbpe.tokenizer_methods import names_of_other_libraries
 
 tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")
 END = texts.SPECIAL
@@ -597,18 +597,18 @@ def test_older_files_of_transformers_do_not_win_over_new_ones(small, tmp_path):
 
 
 def test_a_name_of_another_library_says_what_it_is_called_here(small):
-    for name in names_elsewhere.OF_TOKENIZER:
+    for name in names_of_other_libraries.OF_TOKENIZER:
         for asked in small, nbbpe.Tokenizer:  # the class, as for from_file and from_pretrained
             with pytest.raises(AttributeError, match=f"a Tokenizer has no '{name}'; use "):
                 getattr(asked, name)
         with pytest.raises(AttributeError, match=f"a Tokenizer has no '{name}'; use "):
             setattr(small, name, "<pad>")
         assert name not in dir(small)
-    for name in names_elsewhere.OF_MODULE:
+    for name in names_of_other_libraries.OF_MODULE:
         with pytest.raises(AttributeError, match=f"no attribute '{name}'; use nbbpe"):
             getattr(nbbpe, name)
     names = {name.replace("-", "_") for name in subcommands.list_commands(None)}
-    assert {name for name in names if not hasattr(nbbpe, name)} <= set(names_elsewhere.OF_MODULE)
+    assert {name for name in names if not hasattr(nbbpe, name)} <= set(names_of_other_libraries.OF_MODULE)
     with pytest.raises(AttributeError, match=r"^'Tokenizer' object has no attribute 'encod'$") as raised:
         small.encod  # noqa: B018
     assert raised.value.name == "encod"  # by which Python suggests a name
@@ -626,7 +626,7 @@ def test_a_tokenizer_has_no_getattr_which_would_slow_down_all_calls():
 
 
 def test_what_names_of_other_libraries_are_said_to_be_called_here_is_there(small):
-    for hint in [*names_elsewhere.OF_TOKENIZER.values(), *names_elsewhere.OF_MODULE.values()]:
+    for hint in [*names_of_other_libraries.OF_TOKENIZER.values(), *names_of_other_libraries.OF_MODULE.values()]:
         if hint.startswith("nbbpe.hf.") and find_spec("transformers") is None:
             continue
         found: object = nbbpe if hint.startswith("nbbpe.") else small

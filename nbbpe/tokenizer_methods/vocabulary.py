@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .encoding.special_choice import Choice
-from .system.choices import check_bool
-from .system.lazy import method_on_use
-from .system.paths import Path
-from .system.progress import ProgressOption
-from .text.utf8 import Text
-from .tokenizer_encoding import TokenizerEncoding
+from ..encoding.special_choice import Choice
+from ..system.choices import check_bool
+from ..system.lazy import method_on_use
+from ..system.paths import Path
+from ..system.progress import ProgressOption
+from ..text.utf8 import Text
+from .encoding import TokenizerEncoding
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from .sources.arrow_data import ArrowData
-    from .system.memory_limits import MemoryLimit
-    from .training.token_rules import TokenRules
-    from .vocabulary.frequencies import frequencies
-    from .vocabulary.report_data import ReportFigures
-    from .words.counting_options import MinWordCount
-    from .words.mixture import Mixture
+    from ..sources.arrow_data import ArrowData
+    from ..system.memory_limits import MemoryLimit
+    from ..training.token_rules import TokenRules
+    from ..vocabulary.frequencies import frequencies
+    from ..vocabulary.report_data import ReportFigures
+    from ..words.counting_options import MinWordCount
+    from ..words.mixture import Mixture
 
 
 class TokenizerVocabulary(TokenizerEncoding):
@@ -113,10 +113,10 @@ class TokenizerVocabulary(TokenizerEncoding):
         >>> larger.encode("a dog<|endoftext|>"), larger.id_to_token(265)
         ([97, 32, 265, 263], b'dog')
         """
-        from .training.learning_options import check_learning_options
-        from .vocabulary.extension import extend, tie_break_of
-        from .words.corpus import Corpus
-        from .words.counting_options import check_counting_options
+        from ..training.learning_options import check_learning_options
+        from ..vocabulary.extension import extend, tie_break_of
+        from ..words.corpus import Corpus
+        from ..words.counting_options import check_counting_options
 
         counting = check_counting_options(
             workers, progress, field, on_error, split_with, executor, memory_limit, min_word_count
@@ -147,7 +147,7 @@ class TokenizerVocabulary(TokenizerEncoding):
         >>> old_to_new[256:]
         array([256, 257, 258,  -1,  -1,  -1,  -1, 259])
         """
-        from .vocabulary.reduction import truncate
+        from ..vocabulary.reduction import truncate
 
         model, old_to_new = truncate(self._model, n, renumber)
         return self._with_model(model), old_to_new
@@ -184,7 +184,7 @@ class TokenizerVocabulary(TokenizerEncoding):
         >>> smaller.merges
         [(b'a', b't'), (b't', b'h'), (b'th', b'e')]
         """
-        from .vocabulary.reduction import check_smaller_size, prune
+        from ..vocabulary.reduction import check_smaller_size, prune
 
         if n is None:
             raise TypeError("n is missing: the number of ids of the result")
@@ -218,7 +218,7 @@ class TokenizerVocabulary(TokenizerEncoding):
         >>> smaller.merges, int(old_to_new[tok.token_to_id("the")])
         ([(b'a', b't'), (b'c', b'at'), (b' ', b'cat'), (b's', b'at')], -1)
         """
-        from .vocabulary.reduction import drop
+        from ..vocabulary.reduction import drop
 
         model, old_to_new = drop(self._model, ids, renumber)
         return self._with_model(model), old_to_new
@@ -237,7 +237,7 @@ class TokenizerVocabulary(TokenizerEncoding):
         >>> tok.decode_batch([[token_id] for token_id in tok.unused(documents=["the cat"]).tolist() if token_id > 255])
         ['at', 'th', 'cat', ' the', 'sat']
         """
-        from .vocabulary.frequencies import unused
+        from ..vocabulary.frequencies import unused
 
         return unused(self._model, self.frequencies(source, workers, progress, **options))
 
@@ -250,7 +250,7 @@ class TokenizerVocabulary(TokenizerEncoding):
         >>> tok.unreachable()
         array([], dtype=int64)
         """
-        from .vocabulary.frequencies import unreachable
+        from ..vocabulary.frequencies import unreachable
 
         return unreachable(self._model)
 
@@ -262,7 +262,7 @@ class TokenizerVocabulary(TokenizerEncoding):
         vocabularies: the sum of the losses of tokens that have bytes, divided by ln 2 and by the sum of their bytes.
         Special tokens stand for no text. Raises ValueError for a vocabulary whose ids leave gaps much larger than itself.
         """
-        from .vocabulary.frequencies import token_bytes
+        from ..vocabulary.frequencies import token_bytes
 
         return token_bytes(self._model)
 
@@ -300,6 +300,6 @@ class TokenizerVocabulary(TokenizerEncoding):
         >>> [(row.name, row.n_tokens, row.bytes_per_token, row.tokens_per_word) for row in figures.texts]
         [('cats', 4, 2.75, 1.3333333333333333), ('dogs', 5, 1.0, 2.5)]
         """
-        from .vocabulary.report import write_report
+        from ..vocabulary.report import write_report
 
         return write_report(path, name, self._model, on, workers, progress, field, on_error)

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .encoding import threads
-from .encoding.batches import Ids, rows_of_batch
-from .encoding.decoder import Decoder, as_array, check_errors
-from .encoding.stream_decoder import StreamDecoder
-from .encoding.tokens import in_characters
-from .system.choices import check_bool
-from .system.excerpt import shown
-from .system.lazy import lazy
-from .text.item_checks import check_items
-from .tokenizer_data import TokenizerData
+from ..encoding import threads
+from ..encoding.batches import Ids, rows_of_batch
+from ..encoding.decoder import Decoder, as_array, check_errors
+from ..encoding.stream_decoder import StreamDecoder
+from ..encoding.tokens import in_characters
+from ..system.choices import check_bool
+from ..system.excerpt import shown
+from ..system.lazy import lazy
+from ..text.item_checks import check_items
+from .data import TokenizerData
 
 
 class TokenizerDecoding(TokenizerData):
@@ -65,7 +65,7 @@ class TokenizerDecoding(TokenizerData):
         >>> tok.decode_arrow(pa.array([[258, 261], None])).to_pylist()
         ['the cat', None]
         """
-        from .encoding.arrow import decode_arrow
+        from ..encoding.arrow import decode_arrow
 
         check_errors(errors)
         return decode_arrow(self._decoder, self._model.packed, data, errors)

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .encoding.batches import Ids, rows_of_batch
-from .encoding.decoder import check_in_order
-from .encoding.special_choice import ALL, NONE, Choice
-from .encoding.threads import check_threads
-from .system.excerpt import shown
-from .system.lazy import lazy
-from .text.utf8 import Text, to_bytes
-from .tokenizer_batches import TokenizerBatches
-from .tokenizer_decoding import TokenizerDecoding
+from ..encoding.batches import Ids, rows_of_batch
+from ..encoding.decoder import check_in_order
+from ..encoding.special_choice import ALL, NONE, Choice
+from ..encoding.threads import check_threads
+from ..system.excerpt import shown
+from ..system.lazy import lazy
+from ..text.utf8 import Text, to_bytes
+from .batches import TokenizerBatches
+from .decoding import TokenizerDecoding
 
 _END = "<|endoftext|>"
 

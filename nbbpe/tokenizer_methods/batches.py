@@ -9,13 +9,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .encoding.batches import FlatBatch, encode_batch_flat, encode_segments
-from .encoding.id_lists import lists_of
-from .encoding.id_types import check_dtype
-from .encoding.padding import Padded, Side, as_rows, check_padding, find_pad
-from .encoding.special_choice import ALL, NONE, Choice
-from .text.utf8 import Text
-from .tokenizer_encoding import TokenizerEncoding
+from ..encoding.batches import FlatBatch, encode_batch_flat, encode_segments
+from ..encoding.id_lists import lists_of
+from ..encoding.id_types import check_dtype
+from ..encoding.padding import Padded, Side, as_rows, check_padding, find_pad
+from ..encoding.special_choice import ALL, NONE, Choice
+from ..text.utf8 import Text
+from .encoding import TokenizerEncoding
 
 
 class TokenizerBatches(TokenizerEncoding):
@@ -145,7 +145,7 @@ class TokenizerBatches(TokenizerEncoding):
         >>> tok.encode_arrow(pa.array(["the cat", None, "the"])).to_pylist()
         [[258, 261], None, [258]]
         """
-        from .encoding.arrow import encode_arrow
+        from ..encoding.arrow import encode_arrow
 
         return encode_arrow(self._encoder, data, self._sought(allowed_special), field, num_threads)
 

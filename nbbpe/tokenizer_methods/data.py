@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .model.model import Model
-from .model.vocab_checks import Merge
-from .system.excerpt import shown
-from .system.lazy import lazy
-from .text.utf8 import to_bytes
+from ..model.model import Model
+from ..model.vocab_checks import Merge
+from ..system.excerpt import shown
+from ..system.lazy import lazy
+from ..text.utf8 import to_bytes
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from .formats import folder, gpt2
-from .formats.plain_formats import WRITES_JSON
-from .model.post_processor import read_templates
-from .patterns.pattern import PatternLike
-from .system.excerpt import first_few
-from .system.paths import Path
-from .system.user_warnings import warn_user
-from .tokenizer_data import TokenizerData
+from ..formats import folder, gpt2
+from ..formats.plain_formats import WRITES_JSON
+from ..model.post_processor import read_templates
+from ..patterns.pattern import PatternLike
+from ..system.excerpt import first_few
+from ..system.paths import Path
+from ..system.user_warnings import warn_user
+from .data import TokenizerData
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -74,7 +74,7 @@ class TokenizerFiles(TokenizerData):
         >>> nbbpe.Tokenizer.from_tiktoken("mine.tiktoken", "gpt2", tok.special_tokens) == tok
         True
         """
-        from .formats import tiktoken
+        from ..formats import tiktoken
 
         return cls._of(tiktoken.read_model(path_or_encoding, pattern, special_tokens))
 
@@ -99,7 +99,7 @@ class TokenizerFiles(TokenizerData):
         >>> nbbpe.Tokenizer.from_hf("tokenizer.json") == tok
         True
         """
-        from .formats import huggingface
+        from ..formats import huggingface
 
         return cls._of(huggingface.read_model(path_or_tokenizer, normalizer))
 
@@ -157,7 +157,7 @@ class TokenizerFiles(TokenizerData):
         >>> nbbpe.load("my-model") == tok
         True
         """
-        from .formats.pretrained import save_pretrained
+        from ..formats.pretrained import save_pretrained
 
         return save_pretrained(self._model, folder, chat_template, model_max_length, roles)
 
@@ -174,7 +174,7 @@ class TokenizerFiles(TokenizerData):
         >>> nbbpe.load("tokenizer.json") == tok
         True
         """
-        from .formats import to_huggingface
+        from ..formats import to_huggingface
 
         to_huggingface.write(path, self._model)
 
@@ -208,7 +208,7 @@ class TokenizerFiles(TokenizerData):
         >>> encoding.encode("the cat") == tok.encode("the cat")
         True
         """
-        from .formats import tiktoken
+        from ..formats import tiktoken
 
         encoding = tiktoken.new_encoding(self.name if name is None else name, self._model)
         self._warn_of_tokens_around("an encoding of tiktoken's")
@@ -222,7 +222,7 @@ class TokenizerFiles(TokenizerData):
         >>> len(open("mine.tiktoken").readlines())
         263
         """
-        from .formats import tiktoken
+        from ..formats import tiktoken
 
         tiktoken.write(path, self._model)
         self._warn_of_tokens_around("a file of ranks")
@@ -239,7 +239,7 @@ class TokenizerFiles(TokenizerData):
         >>> nbbpe.load("tekken.json").encode("<s>the")
         [0, 258]
         """
-        from .formats import tekken
+        from ..formats import tekken
 
         tekken.write(path, self._model)
         self._warn_of_tokens_around("tekken.json")

@@ -1,4 +1,4 @@
-"""A Tokenizer's methods that turn a text into ids; those for many texts are in tokenizer_batches.py."""
+"""A Tokenizer's methods that turn a text into ids; those for many texts are in batches.py."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeGuard
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .encoding import threads
-from .encoding.encoder import SHORT, Encoder
-from .encoding.id_lists import list_of
-from .encoding.id_types import check_dtype
-from .encoding.new_encoder import new_encoder
-from .encoding.special_choice import ALL, NONE, Choice, Choices, allowed_in, pack_special_tokens, reusable
-from .encoding.token_display import show
-from .encoding.tokens import Tokens
-from .model.post_processor import Templates, read_templates
-from .patterns.pattern import splits_by_regex
-from .system.choices import check_bool
-from .system.excerpt import shown
-from .system.lazy import lazy, method_on_use
-from .text.byte_source import Source, as_source, bytes_left
-from .text.item_checks import check_items
-from .text.utf8 import Data, Lent, Text, to_bytes, to_data, to_text
-from .text.windows import Reader, TextStream
-from .tokenizer_data import TokenizerData
+from ..encoding import threads
+from ..encoding.encoder import SHORT, Encoder
+from ..encoding.id_lists import list_of
+from ..encoding.id_types import check_dtype
+from ..encoding.new_encoder import new_encoder
+from ..encoding.special_choice import ALL, NONE, Choice, Choices, allowed_in, pack_special_tokens, reusable
+from ..encoding.token_display import show
+from ..encoding.tokens import Tokens
+from ..model.post_processor import Templates, read_templates
+from ..patterns.pattern import splits_by_regex
+from ..system.choices import check_bool
+from ..system.excerpt import shown
+from ..system.lazy import lazy, method_on_use
+from ..text.byte_source import Source, as_source, bytes_left
+from ..text.item_checks import check_items
+from ..text.utf8 import Data, Lent, Text, to_bytes, to_data, to_text
+from ..text.windows import Reader, TextStream
+from .data import TokenizerData
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from .encoding.dropout import DropoutEncoder, DropoutTables
-    from .idfiles.writer import encode_file
-    from .kernels.encoding.encode_into import Tables
-    from .kernels.pieces.special_tokens import SpecialTokens
-    from .sources import Part, Tally
+    from ..encoding.dropout import DropoutEncoder, DropoutTables
+    from ..idfiles.writer import encode_file
+    from ..kernels.encoding.encode_into import Tables
+    from ..kernels.pieces.special_tokens import SpecialTokens
+    from ..sources import Part, Tally
 
 MAX_PIECES = 1_000_000
 
@@ -271,7 +271,7 @@ class TokenizerEncoding(TokenizerData):
         >>> len(tables)
         2
         """
-        from .njit import tables_of
+        from ..encoding.njit_tables import tables_of
 
         return tables_of(self._model)
 
@@ -313,7 +313,7 @@ class TokenizerEncoding(TokenizerData):
 
     @lazy
     def _dropout_tables(self) -> DropoutTables:
-        from .encoding.dropout import DropoutTables
+        from ..encoding.dropout import DropoutTables
 
         return DropoutTables(self._encoder, self._model.pattern, self._model.merge_table())
 
@@ -353,7 +353,7 @@ class TokenizerEncoding(TokenizerData):
         """For the arguments of `encode` of this name, which are checked; None if nothing is to be skipped."""
         if dropout == 0 and seed is None:
             return None
-        from .encoding.dropout import DropoutEncoder, check_dropout
+        from ..encoding.dropout import DropoutEncoder, check_dropout
 
         share, seed = check_dropout(dropout, seed)
         if not share:
