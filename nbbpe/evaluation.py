@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .encoded_inputs import encoded_inputs
+from .encoding.encoded_inputs import encoded_inputs
 from .sources import Input, check_read_again
 from .sources.named_texts import Texts, inputs_of_each, named_sources
 from .system.excerpt import shown

@@ -28,6 +28,7 @@ LAYERS = [
         "__main__",
         "cli",
         "hf",
+        "inspection",
         "",
         "tokenizer_methods",
         "vocabulary",

@@ -42,7 +42,7 @@ def public() -> Iterator[tuple[str, Any, Any]]:
                     yield f"{name}.{attribute}", function, found
     for module in nbbpe.arrow_functions, nbbpe.evaluation, nbbpe.inspection, nbbpe.njit, nbbpe.tiktoken:
         for name, function in inspect.getmembers(module, inspect.isfunction):
-            if function.__module__ == module.__name__ and not name.startswith("_"):
+            if function.__module__.startswith(module.__name__) and not name.startswith("_"):
                 yield f"{module.__name__.removeprefix('nbbpe.')}.{name}", function, None
     yield "njit.encode_into", nbbpe.njit.encode_into, None
 

@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..encoding.encoded_inputs import EncodesParts
 from ..encoding.special_choice import ALL, Choice
 from ..sources import Part, Tally
 from ..system.part_joiner import Joiner, Sink
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _REPORT_BYTES = 2 << 20  # of ids between two reports of progress
 
 
-class EncodesFiles(Described, Protocol):
+class EncodesFiles(Described, EncodesParts, Protocol):
     """The methods of a Tokenizer that writing a file of ids needs."""
 
     @property
@@ -40,11 +41,6 @@ class EncodesFiles(Described, Protocol):
 
     def encode_iterable(self, texts: Iterable[Text], *, allowed_special: Choice = ALL) -> Iterator[int]:
         """The ids of the joined texts, one by one."""
-
-    def encode_part(
-        self, part: Part, separator: int, tally: Tally, allowed_special: Choice | None = None
-    ) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-        """The ids of a part of a source, in arrays, see Tokenizer.encode_part."""
 
 
 class PartEncoder(NamedTuple):

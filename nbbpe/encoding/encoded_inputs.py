@@ -1,23 +1,37 @@
-"""The ids of inputs, part by part, for what counts them."""
+"""The ids of inputs, part by part and in this process, for what counts or compares them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
-from .sources import Input, Tally, total_size, warn_of_skipped
-from .system.progress import Progress, ProgressOption
-from .text.chunks import CutRules
-from .text.lacking_byte import LackingByte
-from .text.windows import NO_ID
-from .tokenizer import Tokenizer
+from ..model.model import Model
+from ..sources import Input, Part, Tally, total_size, warn_of_skipped
+from ..system.progress import Progress, ProgressOption
+from ..text.chunks import CutRules
+from ..text.lacking_byte import LackingByte
+from ..text.windows import NO_ID
+from .special_choice import Choice
+
+
+class EncodesParts(Protocol):
+    """The methods of a Tokenizer that encoding a source needs."""
+
+    @property
+    def _model(self) -> Model: ...
+
+    def encode_part(
+        self, part: Part, separator: int, tally: Tally, allowed_special: Choice | None = None
+    ) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+        """The ids of a part of a source, in arrays, see Tokenizer.encode_part."""
 
 
 def encoded_inputs(
-    tokenizer: Tokenizer,
+    tokenizer: EncodesParts,
     inputs: Sequence[Input],
     stage: str,
     progress: ProgressOption,
