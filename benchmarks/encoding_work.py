@@ -281,7 +281,7 @@ class Told(Encoding):
     """A library that must be told the regexes of the split pattern."""
 
     def look_up_regexes(self) -> None:
-        from nbbpe.patterns.pattern import get_pattern
+        from nbbpe.patterns.pattern_argument import get_pattern
 
         self.regexes = get_pattern(self.vocabulary.pattern).regexes
 

@@ -24,7 +24,7 @@ from nbbpe.counting.parallel_counting import count_files
 from nbbpe.counting.word_counts import WordCounts
 from nbbpe.counting.word_table import WordTable
 from nbbpe.kernels.training.linked_words import MOST_CELLS
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.sources import Documents
 from nbbpe.training.merges import learn_merges
 

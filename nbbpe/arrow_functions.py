@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .encoding.special_choice import ALL, Choice
 from .model.special_tokens import check_special_tokens
-from .patterns.pattern import PatternLike, get_pattern
+from .patterns.pattern_argument import PatternLike, get_pattern
 from .sources import Skipped, check_on_error, warn_of_skipped
 from .sources.arrow import ArrowColumn, is_arrow
 from .sources.optional_packages import require

@@ -14,7 +14,7 @@ from .patterns.automaton import Automaton
 from .patterns.automaton_drawing import draw_automaton
 from .patterns.boundaries import certain_pairs, certain_triples
 from .patterns.determiniser import UNDECODABLE
-from .patterns.pattern import PatternLike, get_pattern
+from .patterns.pattern_argument import PatternLike, get_pattern
 from .system.atomic_files import whole_file, write_text
 from .system.stretches import starts_of
 from .text.utf8 import Text, to_bytes, to_text

@@ -7,7 +7,7 @@ from typing import Any
 
 from .model.model import Model
 from .model.vocab_checks import Merge, Vocab
-from .patterns.pattern import PatternLike
+from .patterns.pattern_argument import PatternLike
 from .system.excerpt import shown
 from .system.integers import check_integer
 from .system.lazy import lazy

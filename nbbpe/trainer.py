@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .model.special_tokens import check_special_tokens
 from .model.vocab_checks import check_n_tokens
-from .patterns.pattern import PatternLike, get_pattern, splits_by_regex
+from .patterns.pattern_argument import PatternLike, get_pattern, splits_by_regex
 from .system.arguments import argument
 from .system.integers import check_integer
 from .system.memory_limits import MemoryLimit

@@ -116,7 +116,9 @@ def store_tables(into: str | None) -> None:
     """Have the tables of all named patterns and of none stored, where kernels are or in a folder, so that no process makes
     them; and digests of the named ones, by which a custom regex is known to be one of them."""
     from .patterns.character_classes import classes_digest
-    from .patterns.pattern import NAMED, get_pattern, names_of_digests
+    from .patterns.known_regexes import names_of_digests
+    from .patterns.pattern import NAMED
+    from .patterns.pattern_argument import get_pattern
     from .patterns.stored_tables import store_pattern_tables
 
     classes_digest(into)

@@ -20,7 +20,8 @@ from nbbpe.patterns.ascii_words import words_of_last
 from nbbpe.patterns.automaton import Automaton, compile_automaton
 from nbbpe.patterns.determiniser import MOST_STATES
 from nbbpe.patterns.levels import join_levels
-from nbbpe.patterns.pattern import NAMED, get_pattern
+from nbbpe.patterns.pattern import NAMED
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.patterns.pattern_parser import Unsupported, parse
 
 

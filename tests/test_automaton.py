@@ -51,7 +51,8 @@ from nbbpe.patterns.boundaries import certain_pairs, certain_triples
 from nbbpe.patterns.code_points import in_any_case, read_off
 from nbbpe.patterns.levels import join_levels
 from nbbpe.patterns.match_facts import needs_memo
-from nbbpe.patterns.pattern import NAMED, get_pattern
+from nbbpe.patterns.pattern import NAMED
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.patterns.pattern_parser import (
     Unsupported,
     parse,

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe.kernels.pieces.unknown_characters import KNOWN_BYTES, find_unknown
 from nbbpe.patterns.class_pattern import SPACE, class_joins, class_pattern, joins_of
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.text.byte_fallback import SIGN, ByteFallback, without_signs
 from nbbpe.text.windows import CUT
 

@@ -17,7 +17,8 @@ from real_patterns import WITHOUT_PIECES
 
 import nbbpe
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
-from nbbpe.patterns.pattern import NAMED, Pattern, get_pattern
+from nbbpe.patterns.pattern import NAMED, Pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.text import chunks
 from nbbpe.text.chunks import CutRules, CutTables, PositionedBytes, cut_file, find_chunk_boundaries, find_cut, find_cuts
 from nbbpe.text.utf8 import to_text

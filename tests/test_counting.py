@@ -16,7 +16,7 @@ from nbbpe.counting.counters import PieceCounter, RegexCounter, WordRules
 from nbbpe.counting.parallel_counting import count_files, run_counters
 from nbbpe.counting.sorted_runs import RunFolder
 from nbbpe.counting.word_counts import WordCounts
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.sources import Documents, Skipped, find_inputs
 from nbbpe.system.workers import ENDED
 from nbbpe.text.chunks import CutRules

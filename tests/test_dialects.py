@@ -20,7 +20,8 @@ import nbbpe
 from nbbpe.formats.dialects import translated
 from nbbpe.formats.fancy_regex import of_fancy_regex
 from nbbpe.formats.tiktoken import split_regex
-from nbbpe.patterns.pattern import NAMED, get_pattern
+from nbbpe.patterns.pattern import NAMED
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.text.cutting import Cutter
 
 BEHAVIORS = {"isolated": "Isolated", "merged_with_next": "MergedWithNext", "removed": "Removed"}

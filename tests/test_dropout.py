@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from vocabularies import BYTES, vocab_of
 
 import nbbpe
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 
 pytestmark = pytest.mark.filterwarnings("ignore:the text has pairs")
 END = texts.SPECIAL

@@ -22,7 +22,8 @@ from nbbpe.kernels.pieces.pretokens import ends_otherwise
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.patterns.automaton import Automaton, split
 from nbbpe.patterns.boundaries import certain_pairs, certain_triples
-from nbbpe.patterns.pattern import NAMED, get_pattern
+from nbbpe.patterns.pattern import NAMED
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.patterns.pattern_parser import Unsupported
 from nbbpe.text.chunks import CutTables, PositionedBytes, find_cuts
 from nbbpe.text.utf8 import padded

@@ -17,7 +17,8 @@ import nbbpe
 from nbbpe.explanation import certain_places
 from nbbpe.patterns.automaton import START
 from nbbpe.patterns.levels import join_levels
-from nbbpe.patterns.pattern import ALIASES, NAMED, get_pattern
+from nbbpe.patterns.pattern import ALIASES, NAMED
+from nbbpe.patterns.pattern_argument import get_pattern
 
 LETTERS = "ab1² \n\t'sécM中字の가-!\u3000\u0301\r"
 

@@ -24,7 +24,7 @@ import nbbpe
 from nbbpe.counting.word_counts import words_from_dict
 from nbbpe.kernels.training import linked_words, merge_loop
 from nbbpe.model.model import Model
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.training import merges
 from nbbpe.training.learning_options import TIE_BREAKS, LearningOptions
 from nbbpe.training.merges import learn_merges

@@ -14,7 +14,8 @@ import texts
 import nbbpe
 from nbbpe.counting import counters
 from nbbpe.counting.counters import WordRules, make_counter
-from nbbpe.patterns.pattern import NAMED, get_pattern
+from nbbpe.patterns.pattern import NAMED
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.sources import find_inputs
 from nbbpe.words import forecast
 

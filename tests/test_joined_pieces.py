@@ -9,7 +9,8 @@ from effort import examples
 from real_patterns import LEFT_TO_REGEX
 
 from nbbpe.patterns.joined_pieces import split_each
-from nbbpe.patterns.pattern import Pattern, get_pattern
+from nbbpe.patterns.pattern import Pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 
 PATTERNS = {
     "compiled": "gpt2",

@@ -28,7 +28,7 @@ from nbbpe.counting.parallel_counting import count_files
 from nbbpe.counting.sorted_runs import RunFolder, n_bytes_of
 from nbbpe.counting.word_counts import corpus_fingerprint, words_from_dict
 from nbbpe.counting.word_table import WordTable, add_up
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.sources import find_inputs
 from nbbpe.system import memory_limits
 from nbbpe.system.memory_limits import memory_left, memory_limit_of

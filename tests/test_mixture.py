@@ -22,7 +22,7 @@ from vocabularies import BYTES
 
 import nbbpe
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.sources import Tally, find_inputs
 from nbbpe.sources.sampling import _LONGEST_LINE, Sample, SampledInput
 from nbbpe.text.chunks import CutRules

@@ -6,7 +6,9 @@ import processes
 import pytest
 import real_patterns
 
-from nbbpe.patterns.pattern import ALIASES, NAMED, get_pattern, names_of_digests
+from nbbpe.patterns.known_regexes import names_of_digests
+from nbbpe.patterns.pattern import ALIASES, NAMED
+from nbbpe.patterns.pattern_argument import get_pattern
 
 # Another spelling of each regex of DeepSeek's sequence.
 DEEPSEEK = [
@@ -50,8 +52,8 @@ def test_no_two_names_split_alike_and_no_alias_is_a_name():
 def test_a_custom_regex_compiles_no_named_pattern_once_their_digests_are_stored():
     names_of_digests()
     script = r"""
-from nbbpe.patterns import checked_automaton, pattern
-pattern.get_pattern(r"\w+|\W")
+from nbbpe.patterns import checked_automaton, pattern_argument
+pattern_argument.get_pattern(r"\w+|\W")
 print(checked_automaton._automaton_or_why_not.cache_info())
 """
     assert processes.run(script).startswith("CacheInfo(hits=0, misses=1")

@@ -25,7 +25,7 @@ from nbbpe.counting.sorted_runs import concatenate
 from nbbpe.counting.word_counts import WordCounts, words_from_dict
 from nbbpe.kernels.machine import secret
 from nbbpe.kernels.training import merge_loop, pair_table, parity_loop
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.training import parity_queues
 from nbbpe.training.growing_arrays import with_pairs
 from nbbpe.training.learning_options import TIE_BREAKS, LearningOptions

@@ -31,7 +31,8 @@ from nbbpe.patterns import checked_automaton, determiniser, look_automaton
 from nbbpe.patterns.automaton import compile_automaton, split
 from nbbpe.patterns.checked_automaton import level_of
 from nbbpe.patterns.partial_automaton import as_partial, compile_partly, split_if_decided
-from nbbpe.patterns.pattern import Pattern, get_pattern
+from nbbpe.patterns.pattern import Pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.patterns.pattern_parser import Unsupported, parse
 from nbbpe.patterns.places import can_be_empty
 from nbbpe.patterns.regex_splitter import RegexSplitter

@@ -39,7 +39,7 @@ from nbbpe.patterns.automaton import compile_automaton, split
 from nbbpe.patterns.given_regex import check_repeats
 from nbbpe.patterns.named_patterns import REGEXES
 from nbbpe.patterns.partial_automaton import compile_partly
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.patterns.pattern_parser import Unsupported, parse
 from nbbpe.patterns.quick_regex import quick_length
 

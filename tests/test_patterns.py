@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 import nbbpe
 from nbbpe.kernels.pieces.boundaries import mark_cuts, new_classes
-from nbbpe.patterns.pattern import ALIASES, NAMED, Pattern, get_pattern
+from nbbpe.patterns.pattern import ALIASES, NAMED, Pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.text.utf8 import padded
 
 NAMES = list(NAMED)

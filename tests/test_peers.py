@@ -15,7 +15,8 @@ from training_structures import spelled
 
 import nbbpe
 from nbbpe.formats.spelling import unspell
-from nbbpe.patterns.pattern import NAMED, get_pattern
+from nbbpe.patterns.pattern import NAMED
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.training.merges import learn_merges
 from nbbpe.words.corpus import Corpus
 from nbbpe.words.counting_options import check_counting_options

@@ -20,7 +20,8 @@ from nbbpe.kernels.encoding.merge_short import SHORT
 from nbbpe.kernels.machine.intrinsics import address_of
 from nbbpe.kernels.pieces.piece_table import INLINE_BYTES, key_of
 from nbbpe.kernels.pieces.plain_words import is_plain_key, is_plain_word
-from nbbpe.patterns.pattern import NAMED, get_pattern
+from nbbpe.patterns.pattern import NAMED
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.text.utf8 import padded
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")

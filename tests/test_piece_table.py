@@ -29,7 +29,7 @@ from nbbpe.kernels.pieces.piece_table import (
     PieceTable,
 )
 from nbbpe.kernels.training import count_pieces
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.text.utf8 import padded, to_text
 
 

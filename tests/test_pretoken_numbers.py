@@ -12,7 +12,7 @@ from texts import HARD
 
 import nbbpe
 from nbbpe.encoding.pretoken_numbers import number_few, number_pretokens
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.text import text_splitter
 
 END = texts.SPECIAL

@@ -13,7 +13,7 @@ from vocabularies import BYTES
 import nbbpe
 from nbbpe.model import rank_pairs
 from nbbpe.model.model import Model
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
 tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")

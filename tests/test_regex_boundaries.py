@@ -21,7 +21,7 @@ from nbbpe.encoding import regex_encoder
 from nbbpe.patterns import automaton, checked_automaton
 from nbbpe.patterns.boundaries import certain_pairs
 from nbbpe.patterns.checked_automaton import level_of
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.patterns.pattern_parser import Unsupported, parse
 from nbbpe.patterns.regex_boundaries import regex_boundaries
 from nbbpe.patterns.regex_splitter import RegexSplitter

@@ -18,7 +18,7 @@ from real_patterns import WITHOUT_PIECES
 
 import nbbpe
 from nbbpe.counting import counters
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.patterns.regex_splitter import RegexSplitter
 
 # Look-behind, word boundaries, anchors, what leaves text between matches, and matches that are empty.

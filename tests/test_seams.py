@@ -18,7 +18,7 @@ from nbbpe.patterns.automaton import compile_automaton
 from nbbpe.patterns.code_points import from_ranges
 from nbbpe.patterns.levels import Levels, join_levels
 from nbbpe.patterns.partial_automaton import as_partial, compile_partly
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.patterns.pattern_parser import Unsupported, parse
 from nbbpe.patterns.places import can_be_empty
 from nbbpe.patterns.regex_boundaries import regex_boundaries

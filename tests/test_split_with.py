@@ -26,7 +26,8 @@ from nbbpe.counting.parallel_counting import count_files
 from nbbpe.counting.word_counts import corpus_fingerprint
 from nbbpe.patterns.automaton import split
 from nbbpe.patterns.match_facts import has_stable_pretokens
-from nbbpe.patterns.pattern import Pattern, get_pattern, splits_by_regex
+from nbbpe.patterns.pattern import Pattern
+from nbbpe.patterns.pattern_argument import get_pattern, splits_by_regex
 from nbbpe.sources import Documents, find_inputs
 from nbbpe.text import windows
 from nbbpe.text.utf8 import to_bytes

@@ -14,7 +14,8 @@ import nbbpe
 from nbbpe import warmup
 from nbbpe.patterns import character_classes, stored_tables
 from nbbpe.patterns.code_points import read_off
-from nbbpe.patterns.pattern import NAMED, get_pattern
+from nbbpe.patterns.pattern import NAMED
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.patterns.pattern_tables import new_pattern_tables
 
 WARMUP = sys.modules["nbbpe.warmup"]  # the function has the name of its module
@@ -63,7 +64,9 @@ sys.path[:0] = sys.argv[1:]
 import nbbpe
 assert nbbpe.__file__.startswith(sys.argv[-1]), nbbpe.__file__
 from nbbpe.patterns.character_classes import classes_digest
-from nbbpe.patterns.pattern import NAMED, get_pattern, names_of_digests
+from nbbpe.patterns.known_regexes import names_of_digests
+from nbbpe.patterns.pattern import NAMED
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.patterns.stored_tables import stored_pattern_tables
 """
 
@@ -118,7 +121,8 @@ def test_a_process_after_warmup_makes_no_tables():
     script = """
 import sys
 import nbbpe
-from nbbpe.patterns.pattern import NAMED, get_pattern
+from nbbpe.patterns.pattern import NAMED
+from nbbpe.patterns.pattern_argument import get_pattern
 assert all(pattern.tables is not None for pattern in [*NAMED.values(), get_pattern(None)])
 print([name for name in ("regex", "nbbpe.patterns.automaton", "nbbpe.patterns.pattern_parser") if name in sys.modules])
 """

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.patterns.pattern import NAMED, get_pattern
+from nbbpe.patterns.pattern import NAMED
+from nbbpe.patterns.pattern_argument import get_pattern
 
 TEXT = (
     "by the way, by the by, it's the end of the day: the end, in the end of the 12 days!\n\n"

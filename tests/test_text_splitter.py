@@ -10,7 +10,7 @@ import pytest
 from texts import HARD, SAMPLE
 
 from nbbpe.patterns import regex_splitter
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.text import text_splitter
 from nbbpe.text.text_splitter import TextSplitter
 from nbbpe.text.utf8 import padded, to_text

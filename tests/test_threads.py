@@ -24,7 +24,7 @@ from vocabularies import BYTES
 import nbbpe
 from nbbpe.encoding import threads
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.system import worker_threads
 from nbbpe.text.text_windows import cut_text
 

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from vocabularies import BYTE_RANKS, BYTES, rank_lines, ranks_of
 
 import nbbpe
-from nbbpe.patterns.pattern import NAMED, get_pattern
+from nbbpe.patterns.pattern import NAMED
+from nbbpe.patterns.pattern_argument import get_pattern
 
 NAMES = {"r50k_base": "gpt2", "cl100k_base": "cl100k", "o200k_base": "o200k"}
 SLICE = 1_500_000

@@ -23,7 +23,7 @@ from nbbpe.model import vocab_checks
 from nbbpe.model.model import Model
 from nbbpe.model.vocab_checks import NEVER
 from nbbpe.patterns.named_patterns import REGEXES
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 
 SHIFTED = {i + 2: bytes([i]) for i in range(256)}
 

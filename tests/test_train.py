@@ -74,7 +74,7 @@ def test_no_token_is_longer_than_the_limit_but_a_special_one():
 
 @pytest.mark.parametrize("pattern", [texts.SPLIT_WITH_GAPS, r"\S+|\s+", None])
 def test_a_pattern_of_ones_own_or_none_is_followed(pattern):
-    compiled = None if pattern is None else nbbpe.patterns.pattern.get_pattern(pattern).compiled
+    compiled = None if pattern is None else nbbpe.patterns.pattern_argument.get_pattern(pattern).compiled
     tokenizer = nbbpe.train(iter(CORPUS), 380, pattern=pattern)
     assert tokenizer.merges == expected_merges(CORPUS, 380, pattern=compiled)
     assert tokenizer.pattern == pattern

@@ -16,7 +16,7 @@ from nbbpe.counting import counters
 from nbbpe.counting.counters import WordRules
 from nbbpe.counting.parallel_counting import count_files
 from nbbpe.counting.word_counts import corpus_fingerprint
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.sources import find_inputs
 from nbbpe.system.workers import WorkerError
 

@@ -26,7 +26,8 @@ from nbbpe.kernels.pieces.unmergeable_boundaries import (
     mark_joins,
     seam_cuts,
 )
-from nbbpe.patterns.pattern import NAMED, get_pattern
+from nbbpe.patterns.pattern import NAMED
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.text.utf8 import padded
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")

@@ -12,7 +12,7 @@ import regex
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 
 BYTES = {i: bytes([i]) for i in range(256)}
 # What TokenRules may ask of tokens, besides a regex.

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from ..formats import gpt2, huggingface
 from ..formats.recognise import recognised
 from ..loading import load
-from ..patterns.pattern import PatternLike
+from ..patterns.pattern_argument import PatternLike
 from ..system.atomic_files import made_folder
 from ..system.paths import Path
 from ..system.wrong_argument import WrongArgument

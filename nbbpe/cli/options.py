@@ -16,7 +16,8 @@ import click
 from click.core import ParameterSource
 
 from ..encoding.special_choice import ALL, NONE
-from ..patterns.pattern import ALIASES, NAMED, SPLIT_WITH, Pattern, get_pattern
+from ..patterns.pattern import ALIASES, NAMED, Pattern
+from ..patterns.pattern_argument import SPLIT_WITH, get_pattern
 from ..system.arguments import naming_options
 from ..system.atomic_files import name_in_errors
 from ..system.paths import Path

@@ -12,7 +12,7 @@ import click
 from ..counting.count_tables import ENDINGS, check_output, count_rows
 from ..formats.folder import scratch_for
 from ..model.special_tokens import check_special_tokens
-from ..patterns.pattern import splits_by_regex
+from ..patterns.pattern_argument import splits_by_regex
 from ..system.memory_limits import memory_limit_of
 from ..trainer import train as train_tokenizer
 from ..training.learning_options import TIE_BREAKS

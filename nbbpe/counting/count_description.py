@@ -9,7 +9,8 @@ from typing import NamedTuple
 from ..model.provenance import describe_pattern
 from ..model.special_tokens import check_special_tokens
 from ..model.version import __version__
-from ..patterns.pattern import Pattern, get_pattern
+from ..patterns.pattern import Pattern
+from ..patterns.pattern_argument import get_pattern
 from ..system.arguments import argument
 from ..system.excerpt import shown
 from ..system.user_warnings import warn_user

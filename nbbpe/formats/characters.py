@@ -24,7 +24,7 @@ from ..model.post_processor import read_templates
 from ..model.rank_vocab import recovered_merges
 from ..model.special_tokens import MAX_ID
 from ..patterns.class_pattern import SPACE, class_joins, class_pattern
-from ..patterns.pattern import get_pattern
+from ..patterns.pattern_argument import get_pattern
 from ..system.excerpt import shown
 from ..system.stretches import starts_of
 from ..text.byte_fallback import SIGN

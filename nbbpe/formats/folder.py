@@ -22,7 +22,7 @@ from ..model.packed_vocab import PackedVocab
 from ..model.provenance import check_classes, taken_as_it_is
 from ..model.special_tokens import tokens_for_placing
 from ..model.vocab_checks import check_bytes
-from ..patterns.pattern import get_pattern
+from ..patterns.pattern_argument import get_pattern
 from ..system.atomic_files import name_in_errors, put, sync
 from ..system.choices import check_bool
 from ..system.excerpt import naming, shown

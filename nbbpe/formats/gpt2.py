@@ -18,7 +18,8 @@ from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, check_given, tokens_of_merges
 from ..model.vocab_checks import check_bytes
-from ..patterns.pattern import Pattern, PatternLike, get_pattern
+from ..patterns.pattern import Pattern
+from ..patterns.pattern_argument import PatternLike, get_pattern
 from ..system.arguments import argument
 from ..system.atomic_files import name_before, name_in_errors, put_together, write_text
 from ..system.choices import check_bool

@@ -14,7 +14,8 @@ import os
 from ..model.model import Model
 from ..model.vocab_checks import Merge
 from ..patterns.given_regex import n_groups
-from ..patterns.pattern import Pattern, regex_pattern
+from ..patterns.pattern import Pattern
+from ..patterns.pattern_argument import regex_pattern
 from ..system.excerpt import naming, shown
 from ..system.paths import Path
 

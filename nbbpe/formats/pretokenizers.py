@@ -13,7 +13,8 @@ from typing import Any
 
 import regex
 
-from ..patterns.pattern import NAMED, Pattern, get_pattern, regex_pattern
+from ..patterns.pattern import NAMED, Pattern
+from ..patterns.pattern_argument import get_pattern, regex_pattern
 from ..system.excerpt import cut, shown
 from ..text.cutting import BEHAVIORS, WORD_END, Cutter, punctuation, regex_before
 from ..text.cutting import KINDS as CUTS

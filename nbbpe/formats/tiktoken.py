@@ -16,7 +16,8 @@ from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, place_beside_ranks
 from ..model.vocab_checks import check_bytes, check_vocab
-from ..patterns.pattern import Pattern, PatternLike, get_pattern, regex_pattern
+from ..patterns.pattern import Pattern
+from ..patterns.pattern_argument import PatternLike, get_pattern, regex_pattern
 from ..system.arguments import argument
 from ..system.atomic_files import whole_file
 from ..system.excerpt import naming, shown

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..patterns.pattern import Pattern, PatternLike, get_pattern
+from ..patterns.pattern import Pattern
+from ..patterns.pattern_argument import PatternLike, get_pattern
 from ..system.excerpt import shown
 from ..system.lazy import lazy
 from ..text.normalizer import NO_NORMALIZER, Normalizer, as_normalizer

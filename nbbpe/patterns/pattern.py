@@ -1,4 +1,4 @@
-"""Split patterns: regexes that define pretokens, named or custom.
+"""Split patterns: regexes that define pretokens, named or custom. pattern_argument.py makes one of what callers give.
 
 A regex of the syntax that patterns/pattern_parser.py reads becomes an automaton, from which everything that kernels need is
 derived: where the certain boundaries of a text are, and how a piece is split into pretokens. By any other regex, `regex`
@@ -8,17 +8,12 @@ of the text.
 
 from __future__ import annotations
 
-import functools
-import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..system.arguments import argument
-from ..system.excerpt import shown
-from ..system.lazy import imported_on_use, lazy
-from .given_regex import check_repeats, seconds_for
+from ..system.lazy import lazy
+from .known_regexes import name_of
 from .named_patterns import ALIASES as ALIASES  # messages and docs say that it is here
 from .named_patterns import REGEXES
 
@@ -30,21 +25,11 @@ if TYPE_CHECKING:
 
 # The modules that parse regexes, and `regex` itself, are imported where they are used: most processes find the tables on
 # disk.
-regex: Any = imported_on_use("regex")
 
-SPLIT_WITH = "auto", "compiled", "regex"
 _ANY_TEXT = r"(?s:.+)"
-
 _PLAIN_WORDS = "The cat, a dog.\n"
 _PARTS_AT_ONCE = 1 << 14  # in a list of parts that several patterns have made
 _LONG_PART = 1 << 16  # characters of a part that is split again in lists of its own
-# A word (also "gpt-4" or "qwen2.5") is far more likely a misspelt name than a regex.
-_LIKE_A_NAME = re.compile(r"[\w.-]*\w[\w.-]*")
-_LONG_NAME = 40  # characters: no misspelt name has as many
-_ALL_NAMES = "`nbbpe inspect --help` lists the names (in Python, nbbpe.patterns.pattern.NAMED and ALIASES have them)"
-# A group that calls itself before it has matched anything goes on until `regex` has 600 MB; where it needs some characters,
-# that is not seen before a text is split. A call in time looks at some thousands of steps, and needs a handful.
-_CALL_SECONDS = 0.005
 
 
 @dataclass(frozen=True)
@@ -68,7 +53,7 @@ class Pattern:
     def spelling(self) -> str | list[str] | None:
         """The argument of `get_pattern` for this pattern: a name, a regex, a list of these, or None for no pattern."""
         if self.name is None and self.then:
-            return [_name_of(each) or each for each in self.regexes]
+            return [name_of(each) or each for each in self.regexes]
         return self.name or self.regex
 
     @property
@@ -238,150 +223,3 @@ def _named(name: str, regexes: str | list[str]) -> Pattern:
 
 
 NAMED = {name: _named(name, regexes) for name, regexes in REGEXES.items()}
-
-# The name of each list of regexes that is known to split as a named pattern does.
-_KNOWN = {tuple(pattern.regexes): name for name, pattern in NAMED.items()}
-# Many files split off each digit, and then split the rest by GPT-2's regex. (Tests compare it with the one regex.)
-_KNOWN |= {(r"\p{N}", *NAMED["gpt2"].regexes): "starcoder"}
-
-
-@functools.cache
-def names_of_digests(into: str | None = None) -> dict[str, str]:
-    """The name of each known list of regexes, by the digests of their automata with a space between.
-
-    It is stored beside the kernels, in the folder `into` if that is given, as it takes 0.5 s; another version of `regex`,
-    and so of Unicode, makes it again.
-    """
-    from .stored_tables import stored_text
-
-    def made() -> str:
-        return json.dumps({_digests(regexes, checked=False): name for regexes, name in _KNOWN.items()})
-
-    names: dict[str, str] = json.loads(stored_text("names of digests", made, into))
-    return names
-
-
-def _digests(regexes: Sequence[str], checked: bool) -> str:
-    from .checked_automaton import automaton_of
-
-    return " ".join(automaton_of(each, checked).digest() for each in regexes)
-
-
-def _name_of(*regexes: str) -> str | None:
-    """The name of the pattern that splits every text as some regexes in turn do; None if there is none."""
-    if (name := _KNOWN.get(regexes)) is not None:
-        return name
-    from .pattern_parser import Unsupported
-
-    try:
-        digests = _digests(regexes, checked=True)
-    except Unsupported:
-        return None
-    return names_of_digests().get(digests)
-
-
-# The values that callers may give as a pattern.
-PatternLike = str | Sequence[str] | Pattern | None
-
-
-def get_pattern(pattern: PatternLike) -> Pattern:
-    """The Pattern of a name (a key of NAMED or ALIASES), of a regex, or of None (a document is one pretoken).
-
-    A regex that matches as a named pattern does in every text is that pattern. A list or tuple of names and regexes splits
-    by each in turn.
-
-    Raises ValueError for a regex that does not compile, that matches the empty string, or that tries to in too many ways,
-    TypeError for other things.
-    """
-    if isinstance(pattern, Pattern):
-        return pattern
-    if pattern is None:
-        return Pattern(name=None, regex=None)
-    if isinstance(pattern, list | tuple):
-        return _in_turn(pattern)
-    if not isinstance(pattern, str):
-        raise TypeError(
-            f"pattern must be a name, a regex as a string, a list of these, or None, not {type(pattern).__name__}"
-        )
-    name = ALIASES.get(pattern, pattern)
-    if name in NAMED:
-        return NAMED[name]
-    _check_regex(pattern)
-    if _LIKE_A_NAME.fullmatch(pattern):
-        from difflib import get_close_matches
-
-        near = get_close_matches(pattern.lower(), [*NAMED, *ALIASES]) if len(pattern) < _LONG_NAME else []
-        meant = f"; did you mean {' or '.join(near)}?" if near else ";"
-        raise ValueError(f"unknown pattern {shown(pattern)}{meant} {_ALL_NAMES}")
-    return _pattern_of(pattern)
-
-
-def _check_regex(pattern: str) -> None:
-    """Raise ValueError for a regex that is invalid, takes too long, or cannot say where pretokens end."""
-    check_repeats(pattern)
-    from .regex_splitter import CALLS
-
-    calls = CALLS.search(pattern) is not None
-    try:
-        compiled = regex.compile(pattern)
-        matches_nothing = compiled.search("", timeout=_CALL_SECONDS if calls else seconds_for("")) is not None
-    except regex.error as error:
-        raise ValueError(f"pattern {shown(pattern)} is neither a name nor a valid regex: {error}; {_ALL_NAMES}") from None
-    except TimeoutError:
-        if calls:
-            raise ValueError(f"pattern {shown(pattern)} calls itself without end") from None
-        raise ValueError(
-            f"pattern {shown(pattern)} takes too long: it tries more and more ways to match the empty string "
-            "(backtracking), and was given up. Let no part that is repeated match nothing, as in (?:a|b){0,9} in place of "
-            "(?:a?|b?){9}"
-        ) from None
-    except Exception as error:  # RecursionError of nested groups, and any other error
-        raise ValueError(f"pattern {shown(pattern)} is too complex for `regex` ({type(error).__name__})") from None
-    if matches_nothing:
-        raise ValueError(
-            f"pattern {shown(pattern)} matches the empty string, so it cannot say where pretokens end; use + instead of *"
-        )
-    if compiled.flags & regex.REVERSE:
-        raise ValueError(f"pattern {shown(pattern)} searches backwards, (?r), and pretokens must be found forwards")
-
-
-def regex_pattern(text: str) -> Pattern:
-    """As `get_pattern`, for a text that is a regex even where it reads like a name, as in the files of other libraries."""
-    return get_pattern(f"(?:{text})" if _LIKE_A_NAME.fullmatch(text) else text)
-
-
-def splits_by_regex(pattern: Pattern, split_with: str | None) -> bool:
-    """Whether `regex` splits the pieces of a pattern that can be compiled, as `split_with` says; None is "auto".
-
-    Raises TypeError or ValueError for another value, and for "compiled" where the pattern cannot be.
-    """
-    if not (split_with is None or isinstance(split_with, str)):
-        raise TypeError(f"{argument('split_with')} must be a string or None, not {shown(split_with)}")
-    if split_with is not None and split_with not in SPLIT_WITH:
-        raise ValueError(f"{argument('split_with')} must be one of {', '.join(SPLIT_WITH)}, not {shown(split_with)}")
-    if split_with == "compiled" and not pattern.is_compiled:
-        raise ValueError(
-            f"{argument('split_with', 'compiled')}: the pattern {shown(str(pattern.spelling))} cannot be compiled: "
-            f"{pattern.not_compiled}"
-        )
-    return split_with == "regex"
-
-
-def _in_turn(patterns: Sequence[str]) -> Pattern:
-    """The Pattern that splits by each of several in turn, as Hugging Face's sequences of Splits do."""
-    for number, each in enumerate(patterns):
-        if not isinstance(each, str):
-            raise TypeError(f"pattern[{number}] must be a name or a regex as a string, not {type(each).__name__}")
-    if not patterns:
-        raise ValueError("pattern is an empty list; give None to make each document one pretoken")
-    first, *others = [get_pattern(each) for each in patterns]
-    if not others:
-        return first
-    parts = [part for each in (first, *others) for part in each.regexes]
-    return _pattern_of(*parts)
-
-
-def _pattern_of(*regexes: str) -> Pattern:
-    """The named pattern that splits as some regexes in turn do, or else a custom one."""
-    same = _name_of(*regexes)
-    return NAMED[same] if same else Pattern(name=None, regex=regexes[0], then=regexes[1:])

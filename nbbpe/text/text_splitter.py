@@ -27,7 +27,7 @@ _UNCERTAIN = 2 * LONGEST_CHARACTER  # bytes before a place where text is cut off
 class TextSplitter:
     """Splits texts by one pattern. Only one thread may use it.
 
-    >>> from nbbpe.patterns.pattern import get_pattern
+    >>> from nbbpe.patterns.pattern_argument import get_pattern
     >>> from nbbpe.text.utf8 import padded
     >>> splitter = TextSplitter(get_pattern(r"\\b\\w+\\b|\\W"))
     >>> [starts.tolist() for starts in splitter.starts(padded(b"the cat."), 0, 8)]
@@ -55,7 +55,7 @@ class TextSplitter:
         """Where the pretokens of a text start, and where the last one ends, in a third of the time of `starts` if it is
         short: with room that is kept.
 
-        >>> from nbbpe.patterns.pattern import get_pattern
+        >>> from nbbpe.patterns.pattern_argument import get_pattern
         >>> TextSplitter(get_pattern("gpt2")).starts_of_short(b"the cat")
         [0, 3, 7]
         """

@@ -19,7 +19,7 @@ from ..encoding.special_choice import ALL, NONE, Choice, Choices, allowed_in, pa
 from ..encoding.token_display import show
 from ..encoding.tokens import Tokens
 from ..model.post_processor import Templates, read_templates
-from ..patterns.pattern import splits_by_regex
+from ..patterns.pattern_argument import splits_by_regex
 from ..system.choices import check_bool
 from ..system.excerpt import shown
 from ..system.lazy import lazy, method_on_use

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..formats import folder, gpt2
 from ..formats.plain_formats import WRITES_JSON
 from ..model.post_processor import read_templates
-from ..patterns.pattern import PatternLike
+from ..patterns.pattern_argument import PatternLike
 from ..system.excerpt import first_few
 from ..system.paths import Path
 from ..system.user_warnings import warn_user

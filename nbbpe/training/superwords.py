@@ -8,7 +8,8 @@ from typing import Any
 
 from ..kernels.training.linked_words import MOST_CELLS
 from ..patterns.given_regex import check_repeats, n_groups, naming_regex
-from ..patterns.pattern import Pattern, get_pattern
+from ..patterns.pattern import Pattern
+from ..patterns.pattern_argument import get_pattern
 from ..system.arguments import argument
 from ..system.excerpt import shown
 from ..system.integers import check_positive

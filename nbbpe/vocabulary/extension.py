@@ -15,7 +15,7 @@ from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID
 from ..model.vocab_checks import check_n_tokens
-from ..patterns.pattern import splits_by_regex
+from ..patterns.pattern_argument import splits_by_regex
 from ..system.arguments import argument
 from ..system.excerpt import first_few, shown
 from ..system.integers import check_integer

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.model import Model
-from ..patterns.pattern import Pattern, splits_by_regex
+from ..patterns.pattern import Pattern
+from ..patterns.pattern_argument import splits_by_regex
 from ..system.progress import Progress
 from ..system.stopping import Stopping, stopping_on_signals
 from ..system.wrong_argument import WrongArgument

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from ..model.special_tokens import check_special_tokens
-from ..patterns.pattern import PatternLike, get_pattern, splits_by_regex
+from ..patterns.pattern_argument import PatternLike, get_pattern, splits_by_regex
 from ..sources.arrow_data import ArrowData
 from ..system.atomic_files import whole_file
 from ..system.memory_limits import MemoryLimit

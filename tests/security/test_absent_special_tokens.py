@@ -12,7 +12,7 @@ import pytest
 import texts
 
 import nbbpe
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.sources.inputs import File
 from nbbpe.sources.jsonl import JsonLines
 from nbbpe.sources.local import LocalFile

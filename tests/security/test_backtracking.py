@@ -14,7 +14,7 @@ from effort import examples
 
 import nbbpe
 from nbbpe import cli
-from nbbpe.patterns.pattern import get_pattern
+from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.patterns.regex_splitter import RegexSplitter
 
 COMPILED = r"(?:a|a)+b|."  # which takes `regex` as long, and an automaton no time

@@ -172,7 +172,7 @@ def test_tables_of_tokens_that_collide_are_made_with_another_secret():
 
 def encode_by_rank(vocab: dict[int, bytes], text: bytes) -> list[int]:
     from nbbpe.model.model import Model
-    from nbbpe.patterns.pattern import get_pattern
+    from nbbpe.patterns.pattern_argument import get_pattern
     from nbbpe.tokenizer import Tokenizer
 
     return Tokenizer._of(Model(vocab, None, {}, get_pattern("cl100k"))).encode(text)
