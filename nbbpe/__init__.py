@@ -1,6 +1,6 @@
 """Byte-level BPE, trained and applied at the speed of native code, from Python, NumPy and Numba alone."""
 
-from . import early as early  # before all that takes time, see there
+from . import early_interrupt as early_interrupt  # before all that takes time, see there
 
 # isort: split
 from typing import TYPE_CHECKING, Any
@@ -9,11 +9,11 @@ from .model.version import __version__ as __version__
 from .warmup import warmup  # at once: its module has its name
 
 if TYPE_CHECKING:
-    from .default import decode, encode, encode_array, use
+    from .default_tokenizer import decode, encode, encode_array, use
     from .encoding.stream_decoder import StreamDecoder
-    from .explanation import explain_pattern
     from .idfiles.token_file import TokenFile
     from .loading import load
+    from .pattern_explanation import explain_pattern
     from .text.chunks import find_chunk_boundaries
     from .tokenizer import Tokenizer
     from .trainer import train, train_bpe
@@ -54,15 +54,15 @@ _MODULES = {
     "TokenRules": "training.token_rules",
     "Tokenizer": "tokenizer",
     "count_words": "words.count_words",
-    "decode": "default",
-    "encode": "default",
-    "encode_array": "default",
-    "explain_pattern": "explanation",
+    "decode": "default_tokenizer",
+    "encode": "default_tokenizer",
+    "encode_array": "default_tokenizer",
+    "explain_pattern": "pattern_explanation",
     "find_chunk_boundaries": "text.chunks",
     "load": "loading",
     "train": "trainer",
     "train_bpe": "trainer",
-    "use": "default",
+    "use": "default_tokenizer",
 }
 
 

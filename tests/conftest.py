@@ -248,7 +248,7 @@ def as_known(monkeypatch) -> None:
 @pytest.fixture
 def no_default(monkeypatch) -> None:
     """This process has no default tokenizer, and none is left when the test ends."""
-    monkeypatch.setattr(nbbpe.default, "_default", None)
+    monkeypatch.setattr(nbbpe.default_tokenizer, "_default", None)
     monkeypatch.delenv("NBBPE_TOKENIZER", raising=False)
 
 

@@ -33,7 +33,7 @@ from vocabularies import BYTE_RANKS, rank_lines
 
 import nbbpe
 import nbbpe.evaluation
-from nbbpe import cli, early, inspection
+from nbbpe import cli, early_interrupt, inspection
 from nbbpe.cli import commands, inspection_commands, tables
 from nbbpe.cli.signals import ending_signals
 from nbbpe.cli.streams import as_path
@@ -1258,7 +1258,7 @@ def test_a_program_with_the_name_of_the_command_among_its_arguments_is_not_the_c
     arguments = ["compare", "nbbpe", "-m", "nbbpe"]
     monkeypatch.setattr(sys, "argv", ["-m", *arguments])
     monkeypatch.setattr(sys, "orig_argv", ["python", *options, *arguments])
-    assert early._is_the_command() == is_command
+    assert early_interrupt._is_the_command() == is_command
 
 
 class _Interrupting:

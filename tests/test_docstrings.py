@@ -19,7 +19,7 @@ import nbbpe.tiktoken
 from nbbpe.encoding.batches import FlatBatch
 from nbbpe.encoding.padding import Padded
 from nbbpe.encoding.tokens import Token, Tokens
-from nbbpe.explanation import CharacterClass, Explanation, Level
+from nbbpe.pattern_explanation import CharacterClass, Explanation, Level
 from nbbpe.warmup import Warmup
 
 # What these do is shown by the function or class that makes them.

@@ -396,7 +396,7 @@ def test_a_default_that_is_missing_is_named_by_the_environment(monkeypatch):
 
 
 def test_a_tokenizer_that_is_chosen_while_the_environments_is_loaded_stays(small, monkeypatch):
-    from nbbpe import default
+    from nbbpe import default_tokenizer
 
     def load(source: object) -> nbbpe.Tokenizer:
         if source is small:
@@ -404,8 +404,8 @@ def test_a_tokenizer_that_is_chosen_while_the_environments_is_loaded_stays(small
         nbbpe.use(small)  # another thread does
         return nbbpe.Tokenizer(BYTES, [])
 
-    monkeypatch.setattr(default, "_default", None)
-    monkeypatch.setattr(default, "load", load)
+    monkeypatch.setattr(default_tokenizer, "_default", None)
+    monkeypatch.setattr(default_tokenizer, "load", load)
     monkeypatch.setenv("NBBPE_TOKENIZER", "named")
     assert nbbpe.encode("the cat") == small.encode("the cat")
 

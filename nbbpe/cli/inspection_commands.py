@@ -12,11 +12,11 @@ import click
 import numpy as np
 from click.core import ParameterSource
 
-from ..explanation import explain_pattern
 from ..idfiles.checksum import Checksum, checksum
 from ..idfiles.sidecar import check_checksum
 from ..idfiles.token_file import TokenFile
 from ..inspection import encoded, text_figures, vocabulary_figures
+from ..pattern_explanation import explain_pattern
 from ..patterns.pattern import ALIASES, NAMED
 from ..sources.finding import find_files
 from ..system.paths import Path, check_mappable, check_not_read

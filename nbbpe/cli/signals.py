@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from ..early import end_at_once
+from ..early_interrupt import end_at_once
 
 # A scheduler's request to end, or the loss of the terminal, is handled like Ctrl-C: no partial file is left.
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]

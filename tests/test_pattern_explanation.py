@@ -14,7 +14,7 @@ from effort import examples
 from real_patterns import LEFT_TO_REGEX, REAL
 
 import nbbpe
-from nbbpe.explanation import certain_places
+from nbbpe.pattern_explanation import certain_places
 from nbbpe.patterns.automaton import START
 from nbbpe.patterns.levels import join_levels
 from nbbpe.patterns.pattern import ALIASES, NAMED
