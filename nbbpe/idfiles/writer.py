@@ -6,7 +6,7 @@ import io
 import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from typing import Any
 from unicodedata import unidata_version
@@ -30,7 +30,7 @@ from ..text.item_checks import check_ordered
 from ..text.utf8 import Text
 from .block_writer import OutputFile
 from .checksum import Checksum, checksum, checksum_of_parts, moved_to_front
-from .division import divide
+from .division import Division, divide
 from .document_ends import count_ends, ends_path
 from .executor_encoding import encode_on
 from .joined_parts import JoinedParts
@@ -120,15 +120,11 @@ def encode_file(
     check_ordered(input_path, "input_path", "paths")
     check_ordered(documents, "documents")
     inputs = find_inputs(input_path, field, on_error, "input_path", documents)
+    header = _NPY_HEADER if suffix == ".npy" else 0
+    # Parts end with separators in any case: the last one of all is moved to the front.
+    room = tokenizer.dtype.itemsize if separator_first else 0
     with ExitStack() as stack:
-        target = target_of(output_path)
-        with publishing(target, shared=True):  # so that no half-finished output of another run is seen
-            check_replaceable(target)
-            check_not_read((each.path() for each in inputs), target, sidecar_path(target), ends_path(target))
-            folder = stack.enter_context(scratch_folder(output_path))
-        header = _NPY_HEADER if suffix == ".npy" else 0
-        # Parts end with separators in any case: the last one of all is moved to the front.
-        room = tokenizer.dtype.itemsize if separator_first else 0
+        folder = stack.enter_context(_scratch_for(output_path, inputs))
         kept = None
         if resume:
             options = {
@@ -156,11 +152,7 @@ def encode_file(
         n_ends = count_ends(ends_path(whole))
         about = describe_ids(tokenizer, n_ids, checksum_of_all, sources, separators, separator_first, n_ends)
         with name_in_errors(output_path):
-            if separator_first:
-                _move_to_front(whole, header, n_ids, room)
-            if header:
-                with open(whole, "r+b") as file:
-                    file.write(_npy_header(tokenizer.dtype, n_ids))
+            _fill_in_front(whole, header, room, n_ids, tokenizer.dtype)
             publish(whole, output_path, about)
         if kept:
             kept.done()
@@ -178,6 +170,18 @@ def _checked_output(output_path: Path | None) -> tuple[str, str]:
     if suffix not in (".bin", ".npy"):
         raise ValueError(f"output_path must be a name that ends in .bin (raw ids) or .npy, not {name!r}")
     return absolute(name), suffix
+
+
+@contextmanager
+def _scratch_for(output_path: str, inputs: Sequence[Input]) -> Iterator[str]:
+    """A scratch folder for an output, after a check that the output may be replaced, and is none of the inputs."""
+    target = target_of(output_path)
+    with ExitStack() as stack:
+        with publishing(target, shared=True):  # so that no half-finished output of another run is seen
+            check_replaceable(target)
+            check_not_read((each.path() for each in inputs), target, sidecar_path(target), ends_path(target))
+            folder = stack.enter_context(scratch_folder(output_path))
+        yield folder
 
 
 def _separators(
@@ -216,15 +220,10 @@ def _encode_parts(
     documents without a separator. With `kept`, the file is the one that it keeps, and only the parts that are not finished
     are encoded.
     """
-    tokenizer, folder, output_path, header = encoder.tokenizer, encoder.folder, encoder.output_path, encoder.header
-    division = divide(tokenizer, inputs, encoder.allowed_special, n_workers, kept, executor)
+    folder, output_path = encoder.folder, encoder.output_path
+    division = divide(encoder.tokenizer, inputs, encoder.allowed_special, n_workers, kept, executor)
     parts = division.parts()
-    finished: dict[int, Finished] = {}
-    if kept:
-        spans = [(number, *part.span()) for number, of_input in enumerate(division.of_inputs) for part in of_input]
-        with name_in_errors(output_path):
-            kept.plan(division.part_bytes, spans, header, tokenizer.dtype)
-        finished = dict(kept.finished)
+    finished = _finished_before(encoder, division, kept) if kept else {}
     first_file = 1 if kept else 0  # of the first part
     tasks = [(first_file + number, part) for number, part in enumerate(parts) if number not in finished]
     with ExitStack() as opened:
@@ -234,7 +233,7 @@ def _encode_parts(
         stopping = threading.Event()
         # One worker in this process writes one part after another: none of them needs a file of its own.
         if division.in_threads or (division.n_workers == 1 and not kept and executor is None):
-            file = opened.enter_context(OutputFile(os.path.join(folder, "0"), output_path, bytes(header)))
+            file = opened.enter_context(OutputFile(os.path.join(folder, "0"), output_path, bytes(encoder.header)))
             joiner = Joiner(file, min(2 * division.n_workers, len(parts)), stopping)
         joined = JoinedParts(folder, first_file, joiner is None, kept.n_joined if kept else 0, finished)
         with name_in_errors(output_path):
@@ -264,14 +263,31 @@ def _encode_parts(
     return joined.n_ids, checksum_of_parts(part.checksum for part in in_order)
 
 
-def _move_to_front(path: str, header: int, n_ids: int, n_bytes: int) -> None:
-    """Move the last id, of `n_bytes`, to the front, where the file has room for it behind the header."""
+def _finished_before(encoder: PartEncoder, division: Division, kept: KeptParts) -> dict[int, Finished]:
+    """The parts that an earlier run has finished, by number, after `kept` has noted what all parts are."""
+    spans = [(number, *part.span()) for number, of_input in enumerate(division.of_inputs) for part in of_input]
+    with name_in_errors(encoder.output_path):
+        kept.plan(division.part_bytes, spans, encoder.header, encoder.tokenizer.dtype)
+    return dict(kept.finished)
+
+
+def _fill_in_front(path: str, header: int, room: int, n_ids: int, dtype: np.dtype[Any]) -> None:
+    """Write what stands before the ids of all parts: a header, and the last id where there is room for one.
+
+    header, room : bytes that the file has for each
+    """
+    if not header and not room:
+        return
     with open(path, "r+b") as file:
-        file.seek(header + n_ids * n_bytes)  # without ids, that is the room itself
-        last = file.read(n_bytes)
-        file.seek(header)
-        file.write(last)
-        file.truncate(header + n_ids * n_bytes)
+        if room:
+            file.seek(header + n_ids * room)  # without ids, that is the room itself
+            last = file.read(room)
+            file.seek(header)
+            file.write(last)
+            file.truncate(header + n_ids * room)
+        if header:
+            file.seek(0)
+            file.write(_npy_header(dtype, n_ids))
 
 
 def _npy_header(dtype: np.dtype[Any], n_ids: int) -> bytes:
