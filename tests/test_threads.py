@@ -312,7 +312,7 @@ def test_ctrl_c_wherever_it_comes_leaves_no_thread(small, sizes, monkeypatch):
 
         def interrupt(frame, event, _, calls=calls, last=last):
             name = os.path.basename(frame.f_code.co_filename)
-            if event == "call" and name in modules and (calls or frame.f_code.co_name == "work"):
+            if event == "call" and name in modules and (calls or frame.f_code.co_name == "_work"):
                 calls.append(f"{name} {frame.f_code.co_name}")
                 if len(calls) > last:
                     sys.setprofile(None)

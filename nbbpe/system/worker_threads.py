@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeAlias
 
 from .job import ENDED, SEND_SECONDS, Job, Results, Stopped, out_of_memory, run_here
 from .starting import NoMoreThreads, start
@@ -17,6 +18,8 @@ from .waiting import join, next_item
 # Seconds for which threads are waited for that are to end: one may be reading a pipe to which nobody writes, or a file that
 # a server does not send.
 _PATIENCE = 5.0
+
+_Mailbox: TypeAlias = "SimpleQueue[list[tuple[int | None, Any]]]"  # results; an exception is the last one of a thread
 
 
 def run_in_threads(
@@ -35,31 +38,9 @@ def run_in_threads(
         this thread between taking a task and beginning it
     """
     numbers = iter(range(len(tasks)))  # shared: each thread takes the next task when it is done with one
-    results: SimpleQueue[list[tuple[int | None, Any]]] = SimpleQueue()  # an exception is the last one of a thread
+    results: _Mailbox = SimpleQueue()
     stopping = stopping or threading.Event()
-
-    def work() -> None:
-        waiting: list[tuple[int | None, Any]] = []
-        sent = 0.0
-        try:
-            job = make_job()
-            for number in numbers:
-                with closing(job.run(tasks[number])) as results_of_task:  # type: ignore[type-var]
-                    for result in itertools.chain(results_of_task, [ENDED]):
-                        if stopping.is_set():
-                            return
-                        waiting.append((number, result))
-                        if time.monotonic() - sent >= SEND_SECONDS:
-                            results.put(waiting)
-                            waiting = []
-                            sent = time.monotonic()
-            results.put([*waiting, (None, job.finish())])
-        except BaseException as error:
-            try:
-                results.put([*waiting, (None, _told(error))])
-            finally:
-                stopping.set()
-
+    work = partial(_work, make_job, tasks, numbers, results, stopping)
     threads: list[threading.Thread] = []
     try:
         for _ in range(n_workers - here):
@@ -86,6 +67,36 @@ def run_in_threads(
         end = time.monotonic() + _PATIENCE
         for thread in threads:
             join(thread, end)
+
+
+def _work(
+    make_job: Callable[[], Job],
+    tasks: Sequence[Any],
+    numbers: Iterator[int],
+    results: _Mailbox,
+    stopping: threading.Event,
+) -> None:
+    """The work of one thread: it takes the number of one task after another until there are none, or `stopping` is set."""
+    waiting: list[tuple[int | None, Any]] = []
+    sent = 0.0
+    try:
+        job = make_job()
+        for number in numbers:
+            with closing(job.run(tasks[number])) as results_of_task:  # type: ignore[type-var]
+                for result in itertools.chain(results_of_task, [ENDED]):
+                    if stopping.is_set():
+                        return
+                    waiting.append((number, result))
+                    if time.monotonic() - sent >= SEND_SECONDS:
+                        results.put(waiting)
+                        waiting = []
+                        sent = time.monotonic()
+        results.put([*waiting, (None, job.finish())])
+    except BaseException as error:
+        try:
+            results.put([*waiting, (None, _told(error))])
+        finally:
+            stopping.set()
 
 
 def _told(error: BaseException) -> BaseException:
