@@ -136,26 +136,56 @@ class _Translation:
     def take(self, kind: str | None, text: str) -> None:
         """Translate one piece."""
         before, self.before = self.before, ""
-        caseless = self.groups[-1].caseless
         if kind == "repeat":
             self.repeat(text)
-            return
-        if kind in ("border", "start", "line", "end", "last"):
+        elif kind in ("border", "start", "line", "end", "last"):
             self.out.append(self.place_only(kind, text))
             self.atom = None
-            return
-        start, width, looks = len(self.out), 1, False
-        if kind == "named":  # as nothing that refers to a group is translated
-            kind, text = "open", "(?:"
-        if kind == "open":
-            self.n_open += text == "("
-            self.groups.append(_Group(start, caseless or "i" in text, text[-1] in "=!"))
+        elif kind == "bar":
+            self.next_alternative()
+        elif kind == "open":
+            self.open_group(text)
+        elif kind == "named":
+            self.open_group("(?:")  # as nothing that refers to a group is translated
         elif kind == "close":
-            if len(self.groups) == 1:
-                raise self.refuse(text, "closes no group")
-            group = self.groups.pop()
-            start, width, looks = group.start, group.least(), group.looks
-        elif kind == "class":
+            self.close_group()
+        else:
+            self.characters(kind, text, before)
+
+    def next_alternative(self) -> None:
+        """Translate the bar behind an alternative."""
+        group = self.groups[-1]
+        group.shortest = group.least()
+        group.width = 0
+        self.out.append("|")
+        self.atom = None
+
+    def open_group(self, text: str) -> None:
+        """Translate the beginning of a group."""
+        self.n_open += text == "("
+        self.groups.append(_Group(len(self.out), self.groups[-1].caseless or "i" in text, text[-1] in "=!"))
+        self.out.append(text)
+        self.atom = None
+
+    def close_group(self) -> None:
+        """Translate the end of a group."""
+        if len(self.groups) == 1:
+            raise self.refuse(")", "closes no group")
+        group = self.groups.pop()
+        self.out.append(")")
+        # Look-around matches no characters, and engines refuse to repeat it.
+        self.atom = None if group.looks else group.start
+        self.atom_width = group.least()
+        self.groups[-1].width += self.atom_width
+
+    def characters(self, kind: str | None, text: str, before: str) -> None:
+        """Translate what takes characters: a class, one character, or what a group has matched.
+
+        before : the literal before
+        """
+        caseless = self.groups[-1].caseless
+        width = 1
+        if kind == "class":
             text = self.character_class(text)
         elif kind == "word":
             text = self.word(text, in_class=False)
@@ -164,10 +194,6 @@ class _Translation:
             width = 0
         elif kind == "bracket":
             text = f"\\{text}"
-        elif kind == "bar":
-            group = self.groups[-1]
-            group.shortest = group.least()
-            group.width = 0
         elif kind == "property" and caseless:
             raise self.refuse(text, "where case is ignored has different meanings")
         elif kind in ("literal", "escape") and caseless:
@@ -175,13 +201,11 @@ class _Translation:
             if before.lower() + text.lower() in _LIGATURES:
                 raise self.refuse(before + text, "where case is ignored has different meanings")
             self.before = text
+        self.atom = len(self.out)
+        self.atom_width = width
         self.out.append(text)
-        # Look-around matches no characters, and engines refuse to repeat it.
-        self.atom = None if looks or kind in ("open", "bar") else start
-        if kind not in ("open", "bar"):
-            self.atom_width = width
-            self.groups[-1].width += width
-            self.takes |= kind != "close" and not any(group.looks for group in self.groups)
+        self.groups[-1].width += width
+        self.takes |= not any(group.looks for group in self.groups)
 
     def repeat(self, text: str) -> None:
         """Translate a quantifier."""
