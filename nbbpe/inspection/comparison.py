@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..encoding.alignment import Differences, DifferentTexts, aligned
 from ..encoding.encoded_inputs import encoded_inputs
-from ..sources import check_read_again, find_inputs
+from ..sources import Input, check_read_again, find_inputs
 from ..system.integers import check_integer
 from ..system.paths import Path
 from ..system.progress import ProgressOption
@@ -83,14 +83,7 @@ def compare(
     for name, tokenizer in ("a", a), ("b", b):
         check_tokenizer(name, tokenizer)
     n_splits = check_integer("n_splits", n_splits, 0)
-    if isinstance(source, Iterator):
-        raise TypeError("source is read twice, so it must be a path or a list, not an iterator")
-    if isinstance(documents, Iterator):
-        raise TypeError("documents is read twice, so it must be a list, not an iterator")
-    inputs = again = find_inputs(source, field, on_error, documents=documents)
-    check_read_again("source", "twice", inputs)
-    if any(each.file is None for each in inputs):  # a table can be read from its beginning only if it is opened again
-        again = find_inputs(source, field, on_error, documents=documents)
+    inputs, again = _inputs_twice(source, documents, field, on_error)
     tokens_a, tokens_b = set(a._model.ordinary.values()), set(b._model.ordinary.values())
     vocabs = [tokenizer._model.packed for tokenizer in (a, b)]
     counts = [np.zeros(len(vocab.ids), dtype=np.int64) for vocab in vocabs]
@@ -120,6 +113,21 @@ def compare(
             for (ids_a, ids_b), count in differences.stretches.most_common(n_splits)
         ],
     )
+
+
+def _inputs_twice(
+    source: Path | Sequence[Path] | None, documents: Sequence[Text] | None, field: str | None, on_error: str
+) -> tuple[list[Input], list[Input]]:
+    """The inputs of a source for each of two tokenizers. Raises TypeError or ValueError for what can be read once only."""
+    if isinstance(source, Iterator):
+        raise TypeError("source is read twice, so it must be a path or a list, not an iterator")
+    if isinstance(documents, Iterator):
+        raise TypeError("documents is read twice, so it must be a list, not an iterator")
+    inputs = again = find_inputs(source, field, on_error, documents=documents)
+    check_read_again("source", "twice", inputs)
+    if any(each.file is None for each in inputs):  # a table can be read from its beginning only if it is opened again
+        again = find_inputs(source, field, on_error, documents=documents)
+    return inputs, again
 
 
 def _split(a: Tokenizer, ids_a: NDArray[Any], b: Tokenizer, ids_b: NDArray[Any], count: int) -> Split:
