@@ -12,11 +12,12 @@ recognised.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..kernels.compiler.collector import paused_collector
+from ..model.extras import Extras
 from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.provenance import check_classes, taken_as_it_is
@@ -87,38 +88,12 @@ def write(path: Path, model: Model) -> None:
 
     Raises what `scratch_for` does.
     """
-    about = {
-        "format": "nbbpe",
-        "version": _VERSION,
-        "pattern": model.pattern.spelling,
-        "special_tokens": model.special,
-        # Nothing is made from these two: `read` tells by them whether all is as it was.
-        "fingerprint": model.fingerprint,
-        "provenance": model.provenance,
-    }
-    if model.normalizer.kinds:
-        about["normalizer"] = model.normalizer.spelling
-    about.update(spelled_extras(model))
-    if model.search:
-        about["version"] = _VERSION_WITH_RULES
-    names = [_VOCAB, _MERGES]
-    if model.merges is None:
-        about["merging"] = "ranks"
-        names.remove(_MERGES)
-    elif model.whole:
-        about["merging"] = "whole"
+    about = _about(model)
     copy, about[_COPY] = for_transformers.content_of(model)
     with scratch_for(path, copy) as (folder, scratch):
         new = os.path.join(scratch, "new")
         os.mkdir(new)
-        vocab, fallback = model.packed_ordinary, model.extras.byte_fallback
-        gpt2.write_vocab(os.path.join(new, _VOCAB), with_spelled_bytes(vocab, fallback) if fallback else vocab)
-        if model.merges is not None:
-            gpt2.write_merges(os.path.join(new, _MERGES), gpt2.lines_of(model))
-        if len(model.packed_ordinary.ids) >= folder_tables.LEAST:
-            folder_tables.write(new, model, names)
-            names.insert(0, _TABLES)
-        names += for_transformers.write(new, folder, copy, model)
+        names = [*_write_vocabulary(new, model), *for_transformers.write(new, folder, copy, model), ABOUT]
         for_transformers.write_json(os.path.join(new, ABOUT), about)
         if not os.path.exists(folder):
             try:
@@ -128,18 +103,61 @@ def write(path: Path, model: Model) -> None:
                 if not os.path.isdir(folder):  # else another process has made it meanwhile
                     raise
         _check_ours(folder, os.fsdecode(path), copy)
-        saving = os.path.join(scratch, ABOUT)
-        # The next save may replace all files, whichever of them this one replaces.
-        for_transformers.write_json(saving, {"format": "nbbpe", "version": _VERSION, _SAVING: True, _COPY: {}})
-        for name in [*names, ABOUT]:
-            sync(os.path.join(new, name))  # which may take long, and so is done before Ctrl-C has to wait
-        with handlers_later():
-            put(saving, os.path.join(folder, ABOUT))
-            for name in {_MERGES, _TABLES, *for_transformers.NAMES}.difference(names):
-                with suppress(FileNotFoundError):
-                    os.remove(os.path.join(folder, name))
-            for name in [*names, ABOUT]:
-                put(os.path.join(new, name), os.path.join(folder, name))
+        _replace(folder, new, names, os.path.join(scratch, ABOUT))
+
+
+def _about(model: Model) -> dict[str, Any]:
+    """What nbbpe.json says of a model, but for the files for other libraries."""
+    about = {
+        "format": "nbbpe",
+        "version": _VERSION_WITH_RULES if model.search else _VERSION,
+        "pattern": model.pattern.spelling,
+        "special_tokens": model.special,
+        # Nothing is made from these two: `read_model` tells by them whether all is as it was.
+        "fingerprint": model.fingerprint,
+        "provenance": model.provenance,
+    }
+    if model.normalizer.kinds:
+        about["normalizer"] = model.normalizer.spelling
+    about.update(spelled_extras(model))
+    if model.merges is None:
+        about["merging"] = "ranks"
+    elif model.whole:
+        about["merging"] = "whole"
+    return about
+
+
+def _write_vocabulary(new: str, model: Model) -> list[str]:
+    """Write the tokens and merges into a new folder; returns the names of the files."""
+    names = [_VOCAB]
+    vocab, fallback = model.packed_ordinary, model.extras.byte_fallback
+    gpt2.write_vocab(os.path.join(new, _VOCAB), with_spelled_bytes(vocab, fallback) if fallback else vocab)
+    if model.merges is not None:
+        gpt2.write_merges(os.path.join(new, _MERGES), gpt2.lines_of(model))
+        names.append(_MERGES)
+    if len(model.packed_ordinary.ids) >= folder_tables.LEAST:
+        folder_tables.write(new, model, names)
+        names.insert(0, _TABLES)
+    return names
+
+
+def _replace(folder: str, new: str, names: Sequence[str], saving: str) -> None:
+    """Put the files of a new folder into an existing one, and remove the other files of an older save.
+
+    names  : of the files; the last one is nbbpe.json
+    saving : the path of a nbbpe.json to make, which is in the folder until all other files are
+    """
+    # The next save may replace all files, whichever of them this one replaces.
+    for_transformers.write_json(saving, {"format": "nbbpe", "version": _VERSION, _SAVING: True, _COPY: {}})
+    for name in names:
+        sync(os.path.join(new, name))  # which may take long, and so is done before Ctrl-C has to wait
+    with handlers_later():
+        put(saving, os.path.join(folder, ABOUT))
+        for name in {_MERGES, _TABLES, *for_transformers.NAMES}.difference(names):
+            with suppress(FileNotFoundError):
+                os.remove(os.path.join(folder, name))
+        for name in names:
+            put(os.path.join(new, name), os.path.join(folder, name))
 
 
 def _check_ours(folder: str, shown: str, copy: str) -> None:
@@ -196,12 +214,7 @@ def read_model(path: Path, check: bool = True) -> Model:
         normalizer = as_normalizer(about.get("normalizer"))
         extras = read_extras(about, special)
     fingerprint, provenance = read_origin(about, about_path)
-    whole = about.get("merging") == "whole"
-    has_merges = "merging" not in about or whole
-    if not has_merges and about["merging"] != "ranks":
-        raise ValueError(
-            f"{about_path}: has merging {shown(about['merging'])}, and this nbbpe knows only 'ranks' and 'whole'"
-        )
+    has_merges, whole = _merging(about, about_path)
     origin = provenance if check else taken_as_it_is(provenance, pattern)
 
     def model_of(vocab: PackedVocab, merges: Any) -> Model:
@@ -212,21 +225,9 @@ def read_model(path: Path, check: bool = True) -> Model:
     model = None
     # Without a fingerprint to check, the readable files alone say what the tokenizer is.
     if check and fingerprint is not None:
-        tables = folder_tables.read_tables(folder, [_VOCAB, _MERGES] if has_merges else [_VOCAB])
-        with suppress(ValueError):  # the readable files give the same error, or have none
-            model = None if tables is None else model_of(*tables)
-        if model is not None and not folder_tables.is_proven(model, fingerprint):
-            model = None
+        model = _model_of_tables(folder, [_VOCAB, _MERGES] if has_merges else [_VOCAB], fingerprint, model_of)
     if model is None:
-        vocab_path = os.path.join(folder, _VOCAB)
-        if has_merges:
-            vocab, merges = gpt2.read(vocab_path, os.path.join(folder, _MERGES))
-        else:
-            vocab, merges = gpt2.read_vocab(vocab_path), []
-        if extras.byte_fallback:
-            with naming(about_path):
-                vocab = with_bytes(vocab, extras.byte_fallback)
-        model = model_of(vocab, merges)
+        model = model_of(*_read_vocabulary(folder, has_merges, extras))
         if check and fingerprint not in (None, model.fingerprint):
             raise ValueError(
                 f"{folder}: the files are not those that were saved together (fingerprint {model.fingerprint}, and "
@@ -256,6 +257,47 @@ def _read_about(folder: str) -> dict[str, Any]:
             "saving there now): save the tokenizer again"
         )
     return about
+
+
+def _merging(about: dict[str, Any], about_path: str) -> tuple[bool, bool]:
+    """Whether there is a list of merges, and whether a pretoken that is a token is not merged."""
+    whole = about.get("merging") == "whole"
+    has_merges = "merging" not in about or whole
+    if not has_merges and about["merging"] != "ranks":
+        raise ValueError(
+            f"{about_path}: has merging {shown(about['merging'])}, and this nbbpe knows only 'ranks' and 'whole'"
+        )
+    return has_merges, whole
+
+
+def _read_vocabulary(folder: str, has_merges: bool, extras: Extras) -> tuple[PackedVocab, Any]:
+    """The tokens and merges that `_write_vocabulary` wrote."""
+    vocab_path = os.path.join(folder, _VOCAB)
+    if has_merges:
+        vocab, merges = gpt2.read(vocab_path, os.path.join(folder, _MERGES))
+    else:
+        vocab, merges = gpt2.read_vocab(vocab_path), []
+    if extras.byte_fallback:
+        with naming(os.path.join(folder, ABOUT)):
+            vocab = with_bytes(vocab, extras.byte_fallback)
+    return vocab, merges
+
+
+def _model_of_tables(
+    folder: str, names: list[str], fingerprint: str, model_of: Callable[[PackedVocab, Any], Model]
+) -> Model | None:
+    """The model of a folder's tables, or None where there are none, or none that are known to be of this tokenizer.
+
+    names : of the readable files beside them
+    """
+    tables = folder_tables.read_tables(folder, names)
+    if tables is None:
+        return None
+    try:
+        model = model_of(*tables)
+    except ValueError:  # the readable files give the same error, or have none
+        return None
+    return model if folder_tables.is_proven(model, fingerprint) else None
 
 
 def _check_tokens(vocab: PackedVocab, special: dict[str, int], shared: dict[str, bytes], folder: str) -> None:
