@@ -6,7 +6,8 @@ import errno
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import click
@@ -90,43 +91,57 @@ def encode(
         raise click.UsageError("--separator-first needs --separator, the special token to write in front of each document")
     options |= {"separator": separator, "separator_first": separator_first, "allowed_special": allowed}
     if target == STDIN:
-        if as_json:
-            raise click.UsageError("--json prints figures, and with -o - stdout is for the ids")
-        if resume:
-            raise click.UsageError("--resume needs a file of ids: give -o a name that ends in .bin or .npy")
-        if workers is not None:
-            raise click.UsageError("--workers is for files of ids; those for stdout are made by one")
-        if form == "raw" and sys.stdout.isatty():
-            raise click.UsageError("raw ids are not for a terminal: write them to a file (-o ids.bin) or into a pipe")
+        _check_for_stdout(form, resume, workers, as_json)
         encoder = _encoder_of(tokenizer, separator, split_with, patterns)
         _encode_to_stdout(encoder, inputs, form or "text", options)
         return
+    _check_for_file(target, form, inputs, resume)
+    encoder = _encoder_of(tokenizer, separator, split_with, patterns)
+    with as_paths(inputs) as paths, _saying_what_is_kept(target) if resume else nullcontext():
+        began = time.perf_counter()
+        n_tokens = encoder.encode_file(paths, target, workers, split_with=split_with, resume=resume, **options)
+        seconds = time.perf_counter() - began
+    dtype = encoder.dtype.name
+    figures = {"output": target, "n_tokens": n_tokens, "dtype": dtype, "seconds": round(seconds, 3)}
+    print_figures(figures, [f"{shown_path(target)}: {n_tokens:,} tokens as {dtype}, in {seconds:.1f} s"], as_json)
+
+
+def _check_for_stdout(form: str | None, resume: bool, workers: int | None, as_json: bool) -> None:
+    """Raise UsageError for options that ids on stdout cannot have."""
+    if as_json:
+        raise click.UsageError("--json prints figures, and with -o - stdout is for the ids")
+    if resume:
+        raise click.UsageError("--resume needs a file of ids: give -o a name that ends in .bin or .npy")
+    if workers is not None:
+        raise click.UsageError("--workers is for files of ids; those for stdout are made by one")
+    if form == "raw" and sys.stdout.isatty():
+        raise click.UsageError("raw ids are not for a terminal: write them to a file (-o ids.bin) or into a pipe")
+
+
+def _check_for_file(target: str, form: str | None, inputs: Sequence[str], resume: bool) -> None:
+    """Raise UsageError for options that a file of ids cannot have."""
     if os.path.splitext(target)[1] not in (".bin", ".npy"):
         raise click.UsageError(f"-o {target!r} must be a name that ends in .bin or .npy, or `-`")
     if form == "text" or (form == "raw" and not target.endswith(".bin")):
         raise click.UsageError("--format is for ids on stdout; of a file, the name says it: .bin is raw, .npy an array")
     if resume and STDIN in inputs:
         raise click.UsageError("--resume needs files, which can be read again; `-` is standard input, read once only")
-    encoder = _encoder_of(tokenizer, separator, split_with, patterns)
-    with as_paths(inputs) as paths:
-        began = time.perf_counter()
-        try:
-            n_tokens = encoder.encode_file(paths, target, workers, split_with=split_with, resume=resume, **options)
-        except Ended as ended:
-            ended.left = _kept(target) if resume else ""
+
+
+@contextmanager
+def _saying_what_is_kept(target: str) -> Iterator[None]:
+    """Have the message say what a run with --resume keeps, where the same command can continue later."""
+    try:
+        yield
+    except Ended as ended:
+        ended.left = _kept(target)
+        raise
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
             raise
-        except OSError as error:
-            if resume and error.errno in _NO_ROOM:
-                raise type(error)(error.errno, f"{error.strerror}{_kept(target)}", error.filename) from error
-            raise
-        except (MemoryError, WorkerError) as error:
-            if resume:
-                raise type(error)(f"{error}{_kept(target)}") from error
-            raise
-        seconds = time.perf_counter() - began
-    dtype = encoder.dtype.name
-    figures = {"output": target, "n_tokens": n_tokens, "dtype": dtype, "seconds": round(seconds, 3)}
-    print_figures(figures, [f"{shown_path(target)}: {n_tokens:,} tokens as {dtype}, in {seconds:.1f} s"], as_json)
+        raise type(error)(error.errno, f"{error.strerror}{_kept(target)}", error.filename) from error
+    except (MemoryError, WorkerError) as error:
+        raise type(error)(f"{error}{_kept(target)}") from error
 
 
 def _kept(target: str) -> str:

@@ -6,7 +6,7 @@ import os
 import textwrap
 from codecs import getincrementaldecoder
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -153,29 +153,50 @@ def inspect(
         raise click.UsageError(f"{option} is for files of ids, .bin or .npy, and {shown_path(tokenizer)} is not one")
     if text is None:
         check_used(context, ("frequent", "unused", *_OF_RECORDS), "needs --on")
+    shown = _Shown(longest, frequent, unused)
+    _inspect_tokenizer(tokenizer, patterns, text, plot, shown, as_json, {"field": field, "on_error": on_error})
+
+
+class _Shown(NamedTuple):
+    """How many tokens of each kind are shown."""
+
+    longest: int
+    frequent: int
+    unused: int
+
+
+def _inspect_tokenizer(
+    name: str,
+    patterns: Sequence[str],
+    text: str | None,
+    plot: str | None,
+    shown: _Shown,
+    as_json: bool,
+    options: dict[str, Any],
+) -> None:
     if plot is not None:
         from .plots import check_plot
         from .plots import draw as draw_figures
 
         with as_usage():
             check_plot(plot)
-    inspected = read_with_pattern(tokenizer, patterns)
-    vocabulary = vocabulary_figures(inspected, longest)
+    tokenizer = read_with_pattern(name, patterns)
+    vocabulary = vocabulary_figures(tokenizer, shown.longest)
     on_text = None
     if text is not None:
         with as_path(text) as path:
             _check_not_drawn_over(path, plot)
-            on_text = text_figures(inspected, [path], frequent, field=field, on_error=on_error)
+            on_text = text_figures(tokenizer, [path], shown.frequent, **options)
     if plot:
-        draw_figures(plot, shown_path(tokenizer), inspected, vocabulary, on_text)
-    lines = tables.vocabulary_lines(shown_path(tokenizer), vocabulary)
+        draw_figures(plot, shown_path(name), tokenizer, vocabulary, on_text)
+    lines = tables.vocabulary_lines(shown_path(name), vocabulary)
     if on_text:
-        lines += ["", *tables.text_lines(shown_path(text or ""), on_text, unused)]
+        lines += ["", *tables.text_lines(shown_path(text or ""), on_text, shown.unused)]
     if plot:
         lines += ["", f"drawn into {shown_path(plot)}"]
     data: dict[str, Any] = {"vocabulary": vocabulary}
     if on_text:
-        data["text"] = {**tables.as_data(on_text), "unused": tables.first_unused(on_text, unused)}
+        data["text"] = {**tables.as_data(on_text), "unused": tables.first_unused(on_text, shown.unused)}
     print_figures(data, lines, as_json)
 
 

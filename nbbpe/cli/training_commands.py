@@ -14,6 +14,7 @@ from ..formats.folder import scratch_for
 from ..model.special_tokens import check_special_tokens
 from ..patterns.pattern_argument import splits_by_regex
 from ..system.memory_limits import memory_limit_of
+from ..tokenizer import Tokenizer
 from ..trainer import train as train_tokenizer
 from ..training.learning_options import TIE_BREAKS
 from ..training.token_rules import TokenRules
@@ -126,15 +127,7 @@ def train(
     (.parquet, .arrow), patterns of such names in quotes, URLs, or `-`.
     """
     _check_folder(target)
-    if counts:
-        # `--counts counts/*.parquet` without quotes: the shell makes inputs of all but the first.
-        more = [name for name in inputs if name.lower().endswith(ENDINGS)]
-        counts, inputs = [*counts, *more], [name for name in inputs if name not in more]
-    if [bool(inputs), bool(counts), mixture is not None].count(True) != 1:
-        raise click.UsageError("give the texts to train on, --mixture or --counts; not two of these")
-    for name in counts:
-        if os.path.isfile(name) and not name.lower().endswith(ENDINGS):
-            raise click.UsageError(f"--counts {name!r} must end in one of {', '.join(ENDINGS)}")
+    inputs, counts = _texts_or_counts(inputs, counts, mixture)
     of_texts = {
         "--field": options["field"] is not None,
         "--on-error skip": options["on_error"] == "skip",
@@ -174,6 +167,26 @@ def train(
         )
         seconds = time.perf_counter() - began
         tokenizer.save(target)
+    _print_trained(target, tokenizer, seconds, as_json)
+
+
+def _texts_or_counts(
+    inputs: Sequence[str], counts: Sequence[str], mixture: str | None
+) -> tuple[Sequence[str], Sequence[str]]:
+    """The texts, and the files of counts. Raises UsageError unless there is one kind of source: these, or a mixture."""
+    if counts:
+        # `--counts counts/*.parquet` without quotes: the shell makes inputs of all but the first.
+        more = [name for name in inputs if name.lower().endswith(ENDINGS)]
+        counts, inputs = [*counts, *more], [name for name in inputs if name not in more]
+    if [bool(inputs), bool(counts), mixture is not None].count(True) != 1:
+        raise click.UsageError("give the texts to train on, --mixture or --counts; not two of these")
+    for name in counts:
+        if os.path.isfile(name) and not name.lower().endswith(ENDINGS):
+            raise click.UsageError(f"--counts {name!r} must end in one of {', '.join(ENDINGS)}")
+    return inputs, counts
+
+
+def _print_trained(target: str, tokenizer: Tokenizer, seconds: float, as_json: bool) -> None:
     n_merges = len(tokenizer.merges)
     figures = {"tokenizer": target, "n_tokens": len(tokenizer), "n_merges": n_merges, "seconds": round(seconds, 3)}
     said = (
