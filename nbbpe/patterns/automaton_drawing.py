@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
 import numpy as np
@@ -28,25 +28,10 @@ def draw_automaton(automaton: Automaton, labels: Sequence[str], descriptions: Se
     States where a match ends at the end of a text have a double circle. One with a dot in it looks ahead: whether a match
     ends there depends on the character that follows.
     """
-    depths = _distances(automaton)
-    columns: list[list[int]] = [[] for _ in range(max(depths.values()) + 1)]
-    for state, depth in depths.items():
-        columns[depth].append(state)
-    most = max(map(len, columns))
-    width, height = 2 * _MARGIN + _COLUMN * (len(columns) - 1), 2 * _MARGIN + _ROW * (most - 1)
-    places = {
-        state: (_MARGIN + _COLUMN * depth, _MARGIN + _ROW * (row + (most - len(states)) / 2))
-        for depth, states in enumerate(columns)
-        for row, state in enumerate(states)
-    }
-    arrows: dict[tuple[int, int], list[int]] = {}
-    for state in places:
-        for character_class, following in enumerate(automaton.next_state[state].tolist()):
-            if following != DEAD:
-                arrows.setdefault((state, following), []).append(character_class)
+    places, width, height = _layout(automaton)
     lines, texts = [], []
-    for (state, following), classes in arrows.items():
-        path, (x, y) = _arrow(places[state], places[following])
+    for (state, following), classes in _arrows(automaton, places).items():
+        path, (x, y) = _path(places[state], places[following])
         label = ", ".join(labels[each] for each in classes)
         label = label if len(label) <= _MOST_LABEL else label[: _MOST_LABEL - 1].rstrip(", ") + "…"
         title = escape("; ".join(descriptions[each] for each in classes))
@@ -75,6 +60,31 @@ def draw_automaton(automaton: Automaton, labels: Sequence[str], descriptions: Se
     )
 
 
+def _layout(automaton: Automaton) -> tuple[dict[int, tuple[float, float]], int, int]:
+    """Where each state is drawn, in a column for each distance from the start, and the width and height of the drawing."""
+    depths = _distances(automaton)
+    columns: list[list[int]] = [[] for _ in range(max(depths.values()) + 1)]
+    for state, depth in depths.items():
+        columns[depth].append(state)
+    most = max(map(len, columns))
+    places: dict[int, tuple[float, float]] = {
+        state: (_MARGIN + _COLUMN * depth, _MARGIN + _ROW * (row + (most - len(states)) / 2))
+        for depth, states in enumerate(columns)
+        for row, state in enumerate(states)
+    }
+    return places, 2 * _MARGIN + _COLUMN * (len(columns) - 1), 2 * _MARGIN + _ROW * (most - 1)
+
+
+def _arrows(automaton: Automaton, states: Iterable[int]) -> dict[tuple[int, int], list[int]]:
+    """The arrows, from a state to the one that follows, with their classes of characters."""
+    arrows: dict[tuple[int, int], list[int]] = {}
+    for state in states:
+        for character_class, following in enumerate(automaton.next_state[state].tolist()):
+            if following != DEAD:
+                arrows.setdefault((state, following), []).append(character_class)
+    return arrows
+
+
 def _distances(automaton: Automaton) -> dict[int, int]:
     """The least number of characters from the start to each state, the nearest first; without the dead state."""
     found = {START: 0}
@@ -86,7 +96,7 @@ def _distances(automaton: Automaton) -> dict[int, int]:
     return found
 
 
-def _arrow(start: tuple[float, float], end: tuple[float, float]) -> tuple[str, tuple[float, float]]:
+def _path(start: tuple[float, float], end: tuple[float, float]) -> tuple[str, tuple[float, float]]:
     """The path of an arrow between two states, and the position of its label."""
     (x, y), (to_x, to_y) = start, end
     if start == end:
