@@ -29,7 +29,7 @@ from nbbpe.model import long_merges
 from nbbpe.patterns import given_regex, pattern, regex_splitter
 from nbbpe.sources import columns, compressed, compressible, frames, json_array, jsonl, line_chunks, parquet, read_ahead
 from nbbpe.system import kept_folder, part_joiner
-from nbbpe.text import chunks, preparation, text_rows, text_splitter, utf8, windows
+from nbbpe.text import chunks, normal_check, preparation, text_rows, text_splitter, utf8, windows
 from nbbpe.training import first_pairs, merges
 from nbbpe.words import forecast
 
@@ -87,6 +87,8 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "ids_looked_at": [(token_file, "_IDS_AT_ONCE"), (token_file, "_DOCUMENTS_AT_ONCE")],
     "least_cut": [(preparation, "_LEAST_CUT"), (preparation, "_PAYS")],
     "tables": [(folder_tables, "LEAST")],
+    "normal_form": [(normal_check, "_FEW"), (normal_check, "_MANY"), (normal_check, "_LEAST")],
+    "normal_form_checked": [(normal_check, "CHECKED_CHARACTERS")],
     "rank_lines": [(tiktoken, "_SMALL")],
     # In seconds:
     "patience": [(publishing, "_PATIENCE"), (kept_folder, "_PATIENCE")],

@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT))
 
-from benchmarks import figures, report, results  # noqa: E402
-from benchmarks.headlines import README, ROWS  # noqa: E402
-from benchmarks.race import Entry  # noqa: E402
-from benchmarks.results import Claim, Section, ratio  # noqa: E402
+from benchmarks import figures, report, results
+from benchmarks.headlines import README, ROWS
+from benchmarks.race import Entry
+from benchmarks.results import Claim, Section, ratio
 
 
 def entry(label: str, library: str, *seconds: float, warm: float = 0.5) -> Entry:

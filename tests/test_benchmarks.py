@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import processes
 import pytest
+from conftest import ROOT
 from vocabularies import BYTE_RANKS, rank_lines
 
-BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+BENCHMARKS = ROOT / "benchmarks"
 
 
 def run_script(name: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:

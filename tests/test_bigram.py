@@ -13,12 +13,13 @@ import numpy as np
 import processes
 import pytest
 import texts
+from conftest import ROOT
 
 import nbbpe
 
 # The sums of several threads may be put together in another order each time.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+EXAMPLES = ROOT / "examples"
 
 
 @pytest.fixture

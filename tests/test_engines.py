@@ -16,6 +16,7 @@ import numpy as np
 import processes
 import pytest
 import texts
+from conftest import ROOT
 from effort import mostly_slow
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -29,7 +30,7 @@ from nbbpe.text.utf8 import padded
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+EXAMPLES = ROOT / "examples"
 SPECIALS = [texts.SPECIAL]
 pytestmark = pytest.mark.usefixtures("quiet")
 

@@ -59,11 +59,9 @@ def bytes_of(parts: list[str]) -> bytes:
 
 
 @pytest.fixture
-def by_kernel(monkeypatch):
+def by_kernel(sizes):
     """The kernel checks all texts, and `unicodedata` few bytes at once."""
-    for name in "_FEW", "_MANY", "_LEAST":
-        monkeypatch.setattr(normal_check, name, 0)
-    monkeypatch.setattr(normal_check, "CHECKED_CHARACTERS", 1)
+    sizes(normal_form=0, normal_form_checked=1)
 
 
 @pytest.mark.exhaustive

@@ -84,11 +84,9 @@ HARD = [
 
 
 @pytest.fixture(autouse=True)
-def by_kernel(monkeypatch):
+def by_kernel(sizes):
     """Texts are checked as long ones are, whatever their length."""
-    for name in "_FEW", "_MANY", "_LEAST":
-        monkeypatch.setattr(normal_check, name, 0)
-    monkeypatch.setattr(normal_check, "CHECKED_CHARACTERS", 1)
+    sizes(normal_form=0, normal_form_checked=1)
 
 
 @pytest.fixture(scope="module")

@@ -24,11 +24,11 @@ import numpy as np
 import processes
 import pytest
 import regex
+from conftest import ROOT
 
 from benchmarks import peak_memory
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-SCRIPTS = REPOSITORY / "scripts"
+SCRIPTS = ROOT / "scripts"
 GPT2_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 
 

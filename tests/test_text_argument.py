@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from texts import GREATEST, Data, Words, strings
+from texts import GREATEST, NO_TEXT, Words, strings
 from vocabularies import BYTES
 
 import nbbpe
@@ -97,22 +97,7 @@ def test_every_character_is_written_as_python_writes_it():
         assert copied(character) == naive.utf8(character, ROOM)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        None,
-        3,
-        3.5,
-        ["a"],
-        bytearray(b"a"),
-        memoryview(b"a"),
-        np.zeros(3, np.uint8),
-        Words("a"),
-        Data(b"a"),
-        str,
-        bytes,
-    ],
-)
+@pytest.mark.parametrize("text", NO_TEXT)
 def test_what_is_no_str_and_no_bytes_is_refused(text):
     assert copied(text) is None
     assert naive.utf8(text, ROOM) is None

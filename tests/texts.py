@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import numpy as np
 from hypothesis import strategies as st
 
 SPECIAL = "<|endoftext|>"
@@ -17,6 +18,23 @@ class Words(str):
 
 class Data(bytes):
     """Bytes of a derived type."""
+
+
+# What kernels do not take for a text.
+NO_TEXT = [
+    None,
+    3,
+    3.5,
+    ["a"],
+    ("a",),
+    bytearray(b"a"),
+    memoryview(b"a"),
+    np.zeros(3, np.uint8),
+    Words("a"),
+    Data(b"a"),
+    str,
+    bytes,
+]
 
 
 # Several characters of each class that a pattern may know, and every character that the named patterns name. Kept in a
