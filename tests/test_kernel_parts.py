@@ -31,7 +31,7 @@ def test_a_part_is_called_from_compiled_code_and_not_from_python(decorator):
     def caller(x):
         return helper(x) + 1
 
-    refused = r"test_parts\.double is a part of kernels: call it from compiled code"
+    refused = r"test_kernel_parts\.double is a part of kernels: call it from compiled code"
     with pytest.raises(TypeError, match=refused):
         helper(1)
     assert caller(20) == 41
