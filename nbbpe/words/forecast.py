@@ -13,7 +13,7 @@ from ..counting.counters import WordRules, make_counter
 from ..counting.parallel_counting import warm_up, workers_that_pay
 from ..counting.word_counts import WordCounts
 from ..counting.word_table import add_up
-from ..sources import Input
+from ..sources import Input, Part
 from ..training.merges import n_bytes_needed
 
 MIN_BYTES = 1 << 30  # of text: shorter runs are over before a forecast is of use
@@ -73,25 +73,13 @@ def forecast(
     # Compiling is not part of the rate.
     warm_up(rules)
     began = time.process_time()
-    halves: list[WordCounts] = []
-    n_sampled = 0
-    for first in 0, 1:
-        counter = make_counter(rules._replace(on_error="skip"))
-        for part in places[first::2]:
-            n_read = 0
-            with closing(counter.run(part)) as results:  # type: ignore[type-var]
-                for result in results:
-                    n_read += result if isinstance(result, int) else 0
-                    if n_read >= _PLACE_BYTES:
-                        break
-            n_sampled += n_read
-        halves.append(counter.finish())
+    halves, bytes_of_halves = zip(*[_sampled(places[first::2], rules) for first in (0, 1)], strict=True)
     seconds = time.process_time() - began
     both = add_up(halves)
     of_half = sum(len(half.counts) for half in halves) / 2
     if not of_half:
         return None
-    times = n_bytes / n_sampled
+    times = n_bytes / sum(bytes_of_halves)
     n_words = int(len(both.counts) * times ** math.log2(len(both.counts) / of_half))
     word_bytes = int(both.starts[-1]) / len(both.counts)
     n_workers = workers_that_pay(inputs, n_workers)
@@ -102,6 +90,21 @@ def forecast(
         seconds += _MERGE_SECONDS * n_words * word_bytes
         memory = max(memory, own + n_bytes_needed(n_words, int(n_words * word_bytes), n_tokens))
     return Forecast(n_bytes, n_words, seconds, memory if most_bytes is None else min(memory, most_bytes))
+
+
+def _sampled(places: Sequence[Part], rules: WordRules) -> tuple[WordCounts, int]:
+    """The words at the beginnings of some parts, and how many bytes were read."""
+    counter = make_counter(rules._replace(on_error="skip"))
+    n_sampled = 0
+    for part in places:
+        n_read = 0
+        with closing(counter.run(part)) as results:  # type: ignore[type-var]
+            for result in results:
+                n_read += result if isinstance(result, int) else 0
+                if n_read >= _PLACE_BYTES:
+                    break
+        n_sampled += n_read
+    return counter.finish(), n_sampled
 
 
 def duration(seconds: float) -> str:
