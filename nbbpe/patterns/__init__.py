@@ -1,7 +1,8 @@
 """Split patterns: from the regex to the tables that kernels work with, and `regex` itself where there are none.
 
 Read pattern.py first, then pattern_argument.py, which makes a Pattern of what callers give. named_patterns.py has the
-regexes of known models, and known_regexes.py finds the name of a regex.
+regexes of known models, and known_regexes.py finds the name of a regex; class_pattern.py makes a pattern for vocabularies
+that have none.
 
 A regex becomes an automaton by way of pattern_parser.py (a tree, of sets that code_points.py has), places.py,
 determiniser.py and automaton.py; checked_automaton.py compares what it does with `regex`, and automaton_drawing.py draws
