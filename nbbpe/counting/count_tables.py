@@ -78,8 +78,7 @@ def count_rows(path: Path) -> int:
     """The number of rows of a file of counts that `write_counts` has written."""
     with open(path, "rb") as raw:
         if os.fspath(path).lower().endswith(PARQUET):
-            n_rows: int = require("pyarrow.parquet", os.fspath(path)).read_metadata(raw).num_rows
-            return n_rows
+            return require("pyarrow.parquet", os.fspath(path)).read_metadata(raw).num_rows
         with arrow().ipc.open_file(raw) as reader:
             return sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
 

@@ -132,8 +132,7 @@ class Applied:
         """
         found = self._backend.encode("a")
         found.pad(len(found) + 1)
-        number: int | None = found.sequence_ids[-1]
-        return number
+        return found.sequence_ids[-1]
 
     @lazy
     def finder(self) -> OffsetFinder | None:

@@ -79,15 +79,13 @@ class RowEncoding:
         """The number of the text that has a token; None for a token around."""
         if self._is_token(token_index):
             return self._sequence_ids[token_index]
-        asked: int | None = self._asked("token_to_sequence", token_index)
-        return asked
+        return self._asked("token_to_sequence", token_index)
 
     def token_to_chars(self, token_index: int) -> tuple[int, int] | None:
         """Where a token is in its text; None for a token around."""
         if self._is_token(token_index) and self._offsets is not None:
             return None if self._sequence_ids[token_index] is None else self._offsets[token_index]
-        asked: tuple[int, int] | None = self._asked("token_to_chars", token_index)
-        return asked
+        return self._asked("token_to_chars", token_index)
 
     def token_to_word(self, token_index: int) -> int | None:
         """The number of the word that has a token; None for a token around."""
@@ -95,15 +93,13 @@ class RowEncoding:
         words = self._word_ids if self._ranges else None
         if words is not None and _is_number(token_index) and token_index < len(words):
             return words[token_index]
-        asked: int | None = self._asked("token_to_word", token_index)
-        return asked
+        return self._asked("token_to_word", token_index)
 
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """The first token that has a character, or with words, a character with this number; None if none has it."""
         tokens = self._tokens_of(sequence_index, char_pos)
         if tokens is None or self._offsets is None:
-            asked: int | None = self._asked("char_to_token", char_pos, sequence_index)
-            return asked
+            return self._asked("char_to_token", char_pos, sequence_index)
         if self._is_split:
             return self._firsts_in_words[sequence_index].get(char_pos)
         found = bisect_right(self._ends, char_pos, tokens.start, tokens.stop)
@@ -118,8 +114,7 @@ class RowEncoding:
         """The first token of a word, and the token after its last one; None if it has no token."""
         tokens = self._tokens_of(sequence_index, word_index)
         if tokens is None or self._word_ids is None:
-            found: tuple[int, int] | None = self._asked("word_to_tokens", word_index, sequence_index)
-            return found
+            return self._asked("word_to_tokens", word_index, sequence_index)
         first = bisect_left(self._word_ids, word_index, tokens.start, tokens.stop)
         end = bisect_right(self._word_ids, word_index, first, tokens.stop)
         return (first, end) if first < end else None
@@ -127,8 +122,7 @@ class RowEncoding:
     def word_to_chars(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
         """Where the characters of the tokens of a word are; None if it has no token."""
         if self._word_ids is None or self._offsets is None:
-            found: tuple[int, int] | None = self._asked("word_to_chars", word_index, sequence_index)
-            return found
+            return self._asked("word_to_chars", word_index, sequence_index)
         tokens = self.word_to_tokens(word_index, sequence_index)
         return None if tokens is None else (self._offsets[tokens[0]][0], self._offsets[tokens[1] - 1][1])
 

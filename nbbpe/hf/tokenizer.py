@@ -118,8 +118,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         options.setdefault("clean_up_tokenization_spaces", False)
         if loaded._model.extras.prefix_space:  # which transformers 4 takes away otherwise
             options.setdefault("add_prefix_space", True)
-        made: NbbpeTokenizerFast = cls(tokenizer_object=backend, **options)
-        return made
+        return cls(tokenizer_object=backend, **options)
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: Path, *args: Any, **options: Any) -> NbbpeTokenizerFast:
@@ -127,8 +126,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         folder = os.fspath(pretrained_model_name_or_path)
         if os.path.isfile(os.path.join(folder, ABOUT)) and not os.path.isfile(os.path.join(folder, JSON)):
             return cls.from_tokenizer(folder, **{name: each for name, each in options.items() if name not in _FINDING})
-        made: NbbpeTokenizerFast = super().from_pretrained(folder, *args, **options)
-        return made
+        return super().from_pretrained(folder, *args, **options)
 
     @property
     def nbbpe(self) -> Tokenizer:
@@ -156,8 +154,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
         self._made = None
-        n_added: int = super()._add_tokens(new_tokens, special_tokens=special_tokens)
-        return n_added
+        return super()._add_tokens(new_tokens, special_tokens=special_tokens)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__
@@ -255,8 +252,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
                 spelled = encoded.applied.spelled(columns["input_ids"][0])
                 if spelled is not None:
                     return spelled
-        tokens: list[str] = super().tokenize(text, pair, add_special_tokens, **options)
-        return tokens
+        return super().tokenize(text, pair, add_special_tokens, **options)
 
     def decode(
         self,

@@ -88,8 +88,7 @@ class PackedVocab:
         """Which of some ids are among those of the vocabulary, bool[n]."""
         if not len(self.ids):
             return np.zeros(len(ids), dtype=np.bool_)
-        found: NDArray[np.bool_] = self.ids[self.numbers_of(ids.clip(0, int(self.ids[-1])))] == ids
-        return found
+        return self.ids[self.numbers_of(ids.clip(0, int(self.ids[-1])))] == ids
 
     @lazy
     def _table(self) -> NDArray[np.int64] | None:

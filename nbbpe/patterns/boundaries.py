@@ -84,15 +84,13 @@ def certain_triples(automaton: Automaton) -> Relation:
 
 def always_left(automaton: Automaton) -> NDArray[np.bool_]:
     """Whether no match has a character of a class, bool[n_classes]."""
-    found: NDArray[np.bool_] = (automaton.next_state == DEAD).all(axis=0)
-    return found
+    return (automaton.next_state == DEAD).all(axis=0)
 
 
 def ends_text(automaton: Automaton) -> NDArray[np.bool_]:
     """Whether a character of a class is in no match, and every match ends before it as before the end of the text,
     bool[n_classes]: then what is between two such characters is matched as if it were alone."""
-    found: NDArray[np.bool_] = always_left(automaton) & (automaton.tells[:, :-1] == automaton.tells[:, -1:]).all(axis=0)
-    return found
+    return always_left(automaton) & (automaton.tells[:, :-1] == automaton.tells[:, -1:]).all(axis=0)
 
 
 def transparent_pairs(automaton: Automaton) -> Relation:

@@ -328,8 +328,7 @@ def _spacing(ranges: str) -> Callable[[str], str]:
 
     def space(text: str) -> str:
         if len(text) < _SHORT:
-            found: str = around.sub(r" \1 ", text)
-            return found
+            return around.sub(r" \1 ", text)
         codes = _codes(text)
         is_spaced = is_member[codes]
         if not is_spaced.any():

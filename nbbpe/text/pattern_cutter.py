@@ -56,8 +56,7 @@ class PatternCutter:
     @lazy
     def _is_between(self) -> NDArray[np.bool_]:
         """By code point, whether what begins with that character is between matches, bool[0x110000]."""
-        found: NDArray[np.bool_] = always_left(self._first)[self._first.classes()]
-        return found
+        return always_left(self._first)[self._first.classes()]
 
     @lazy
     def is_exact(self) -> bool:

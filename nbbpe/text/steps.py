@@ -136,13 +136,11 @@ class StepRegex:
 
     def findall(self, text: str) -> list[str]:
         """The matches, if the regex has no group."""
-        found: list[str] = self._within_limit(self.compiled.findall, text)
-        return found
+        return self._within_limit(self.compiled.findall, text)
 
     def split(self, text: str) -> list[str]:
         """The text between matches, and if all of the regex is a group, the matches, too."""
-        found: list[str] = self._within_limit(self.compiled.split, text)
-        return found
+        return self._within_limit(self.compiled.split, text)
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where the matches start and end."""
@@ -150,13 +148,11 @@ class StepRegex:
         def search(text: str, **limit: float) -> list[tuple[int, int]]:
             return [match.span() for match in self.compiled.finditer(text, **limit)]
 
-        found: list[tuple[int, int]] = self._within_limit(search, text)
-        return found
+        return self._within_limit(search, text)
 
     def replaced(self, text: str, template: str) -> str:
         """The text with each match replaced, see `regex.sub`."""
-        found: str = self._within_limit(partial(self.compiled.sub, template), text)
-        return found
+        return self._within_limit(partial(self.compiled.sub, template), text)
 
     def _within_limit(self, search: Callable[..., Any], text: str) -> Any:
         """What a search of the regex finds in a text."""

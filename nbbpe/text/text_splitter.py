@@ -65,8 +65,7 @@ class TextSplitter:
         text, copy, places = self._room
         copy[: len(data)] = data  # what is after a text does not matter
         n = split_text(text, 0, len(data), self._pattern.tables, self._scratch, True, places)
-        short: list[int] = places[: n + 1].tolist()
-        return short
+        return places[: n + 1].tolist()
 
     @lazy
     def _room(self) -> tuple[NDArray[np.uint8], memoryview, NDArray[np.int64]]:

@@ -46,8 +46,7 @@ class Window(NamedTuple):
 
     def ends_document(self) -> NDArray[np.bool_]:
         """Which of the breaks are the end of a document without an id after it, bool[n]."""
-        found: NDArray[np.bool_] = self.breaks[:, 2] == NO_ID
-        return found
+        return self.breaks[:, 2] == NO_ID
 
     def ends_text(self, place: int) -> bool:
         """Whether no text follows a place where a piece ends: a break does, or nothing."""

@@ -110,8 +110,7 @@ class _Columns(NamedTuple):
             n_tokens[column] = of_words.sum()
             np.add.at(n_tokens, self.of_script[each.scripts], of_words)
         n_tokens[-1] = n_tokens[: len(self.texts)].sum()
-        numbers: list[int] = n_tokens.tolist()
-        return numbers
+        return n_tokens.tolist()
 
 
 def report_figures(
