@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO
@@ -70,10 +69,15 @@ class _FileStream:
 
 
 class _Decompressed:
-    """The decompressed bytes of an extent. Raises OSError that names the file if it is broken or truncated."""
+    """The decompressed bytes of an extent: of one or several streams of compressed text, one after another.
 
-    module = ""  # of a package or of Python itself, that not everybody has
-    _errors: tuple[type[Exception], ...]  # that say so
+    Python's own modules decompress them. (Its GzipFile and the like take smaller steps, and some of them take what follows
+    a stream for the end.) Raises OSError that names the file if it is broken or truncated.
+    """
+
+    module: str  # that decompresses, of a package or of Python itself, which not everybody has
+    error = ""  # of the module, by name, for what is broken
+    padding = b"\0"  # what may follow a stream
 
     def __init__(self, compressed: _FileStream, extent: Extent) -> None:
         self._name = compressed.name
@@ -82,6 +86,9 @@ class _Decompressed:
         self._skip, self._left = extent.skip, extent.end_skip  # bytes of text before it, and of it from `_end` on
         self._is_done = False
         self._buffer = memoryview(b"")
+        self._module = require(self.module, compressed.name)
+        own = [getattr(self._module, self.error)] if self.error else []
+        self._errors: tuple[type[Exception], ...] = EOFError, *own
         self._texts = self._decompress()
 
     def readinto(self, buffer: memoryview, /) -> int:
@@ -117,30 +124,14 @@ class _Decompressed:
         return n
 
     def _decompress(self) -> Iterator[tuple[int, int]]:
-        """Writes text to `_buffer`, and yields the byte where its frame begins, and how many bytes it has, never 0."""
-        raise NotImplementedError
-
-
-class _Members(_Decompressed):
-    """One or several streams of compressed text, one after another, as Python's own modules decompress them.
-
-    (Python's GzipFile and the like take smaller steps, and some of them take what follows a stream for the end.)
-    """
-
-    _padding = b"\0"  # what may follow a stream
-
-    def _new(self) -> Any:
-        """An object of Python that decompresses one stream."""
-        raise NotImplementedError
-
-    def _decompress(self) -> Iterator[tuple[int, int]]:
+        """Writes text to `_buffer`, and yields the byte where its stream begins, and how many bytes it has, never 0."""
         member: Any = None
         data = b""
         start = 0
         is_first = True
         while data or _has_input(member) or (data := self._compressed.read(_BLOCK)):
             if member is None:
-                data = data if is_first else data.lstrip(self._padding)
+                data = data if is_first else data.lstrip(self.padding)
                 if not data:
                     continue
                 member = self._new()
@@ -154,6 +145,10 @@ class _Members(_Decompressed):
         if member is not None:  # what has an end is None: of its text, nothing is left when its last byte has been read
             raise EOFError("Compressed file ended before the end-of-stream marker was reached")
 
+    def _new(self) -> Any:
+        """An object of the module that decompresses one stream."""
+        raise NotImplementedError
+
     def _write(self, member: Any, data: bytes) -> int:
         text = member.decompress(data, min(len(self._buffer), _ROOM))
         self._buffer[: len(text)] = text
@@ -165,23 +160,23 @@ def _has_input(member: Any) -> bool:
     return member is not None and not getattr(member, "needs_input", True)
 
 
-class _Gzip(_Members):
+class _Gzip(_Decompressed):
     """One or several members of gzip."""
 
-    _errors = EOFError, zlib.error
+    module = "zlib"
+    error = "error"
 
     def _new(self) -> Any:
-        return zlib.decompressobj(_GZIP_FORMAT)
+        return self._module.decompressobj(_GZIP_FORMAT)
 
 
-class _Bzip2(_Members):
+class _Bzip2(_Decompressed):
     """One or several streams of bzip2, as `pbzip2` and Wikipedia's dumps have many."""
 
     module = "bz2"
-    _errors = (EOFError,)
 
     def _new(self) -> Any:
-        return require(self.module, self._name).BZ2Decompressor()
+        return self._module.BZ2Decompressor()
 
     def _write(self, member: Any, data: bytes) -> int:
         try:
@@ -190,35 +185,31 @@ class _Bzip2(_Members):
             raise EOFError(str(error)) from None
 
 
-class _Xz(_Members):
+class _Xz(_Decompressed):
     """One or several streams of xz, or one of lzma, its forerunner."""
 
     module = "lzma"
+    error = "LZMAError"
 
     def __init__(self, compressed: _FileStream, extent: Extent) -> None:
         super().__init__(compressed, extent)
-        self._lzma = require(self.module, compressed.name)
-        self._errors = EOFError, self._lzma.LZMAError, MemoryError  # a header may ask for any amount
+        self._errors += (MemoryError,)  # a header may ask for any amount
 
     def _new(self) -> Any:
-        return self._lzma.LZMADecompressor(memlimit=_MOST_XZ_MEMORY)
+        return self._module.LZMADecompressor(memlimit=_MOST_XZ_MEMORY)
 
 
-class _Zstd(_Members):
+class _Zstd(_Decompressed):
     """One or several frames of Zstandard, and skippable frames, which have no text."""
 
     module = ZSTD
-    _padding = b""
-
-    def __init__(self, compressed: _FileStream, extent: Extent) -> None:
-        super().__init__(compressed, extent)
-        self._zstd = require(self.module, compressed.name)
-        self._errors = EOFError, self._zstd.ZstdError
+    error = "ZstdError"
+    padding = b""
 
     def _new(self) -> Any:
-        window_log_max = self._zstd.DecompressionParameter.window_log_max
+        window_log_max = self._module.DecompressionParameter.window_log_max
         _, largest = window_log_max.bounds()  # large dumps are made with --long=31, which readers must allow
-        return self._zstd.ZstdDecompressor(options={window_log_max: largest})
+        return self._module.ZstdDecompressor(options={window_log_max: largest})
 
 
 _DECOMPRESSORS: dict[str, type[_Decompressed]] = {
@@ -234,5 +225,4 @@ COMPRESSIONS = tuple(_DECOMPRESSORS)
 
 def require_module(compression: str, name: str) -> None:
     """Raise ImportError if the module is missing that decompresses the file of this name."""
-    if module := _DECOMPRESSORS[compression].module:
-        require(module, name)
+    require(_DECOMPRESSORS[compression].module, name)

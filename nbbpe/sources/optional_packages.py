@@ -14,7 +14,7 @@ from .inputs import File
 OLDEST_PYARROW = 18
 # Python's own from 3.14 on, and before that a package of the same interface.
 ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-_OF_PYTHON = ("bz2", "lzma", "compression.zstd")  # left out where the headers of a library were missing
+_OF_PYTHON = ("bz2", "lzma", "zlib", "compression.zstd")  # left out where the headers of a library were missing
 
 
 def require(module: str, name: str, what: str | None = None) -> Any:
