@@ -110,7 +110,6 @@ class ArrowFile(TableFile):
     def check(self, on_error: str) -> None:
         """See Input. Finds a missing package, a file of another format, a column that is missing or holds no text."""
         self.file.check()
-        require("pyarrow", self.file.name)
         if (size := self.size()) is None:
             raise ValueError(f"{self.file.name!r} has no known size (a pipe?), and an Arrow file cannot be read in order")
         with self.file.open() as raw, naming_arrow_errors(self.file, _KIND):

@@ -41,7 +41,6 @@ class ParquetTable(TableFile):
     def check(self, on_error: str) -> None:
         """See Input. Finds a missing package, a file that is not parquet, a column that is missing or holds no text."""
         self.file.check()
-        _reader_class(self.file)
         if self.size() is None:
             raise ValueError(f"{self.file.name!r} has no known size (a pipe?), and parquet cannot be read in order")
         with self.file.open() as raw, naming_arrow_errors(self.file, "parquet"):
