@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..system.wrong_argument import WrongArgument
+from ..text.byte_source import BlockStream
 from ..text.utf8 import to_bytes
-from ..text.windows import DocumentReader, TextStream, Windows
+from ..text.windows import DocumentReader, Windows
 from .compressed import open_stream
 from .first_bytes import refuse_other
 from .inputs import WHOLE, File, Part, Stream
@@ -44,7 +45,7 @@ class JsonFilePart(Part):
             has_lines, n_before, blocks = _look_into(_blocks(stream), self.file.name)
             if has_lines:
                 lines = JsonPart(self.file, self.compression, WHOLE, self.field)
-                yield Records(lines, TextStream(blocks), specials, separator, tally, n_before)
+                yield Records(lines, BlockStream(blocks), specials, separator, tally, n_before)
             else:
                 yield DocumentReader(self._documents(blocks, tally), specials, separator)
 

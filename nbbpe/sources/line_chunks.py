@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from ..system.workers import Stopped
+from ..text.byte_source import BlockStream
 from .inputs import Stream
 from .tally import Tally
 
@@ -52,7 +53,7 @@ class LineChunks:
                     self._next += 1
                 tally.n_read += self._tally.newly_read()
                 buffer, n, n_before = self._read_already.pop(number)
-            yield _Rest(self, tally) if is_last else _Lines(memoryview(buffer)[:n]), n_before
+            yield _Rest(self, tally) if is_last else BlockStream([memoryview(buffer)[:n]]), n_before
             if is_last:
                 self._close()
             else:
@@ -105,19 +106,6 @@ class LineChunks:
         self._left = bytes(memoryview(buffer)[n:filled])
         self._n_before += n
         return buffer, n, n_before
-
-
-class _Lines:
-    """Text in memory as a stream."""
-
-    def __init__(self, text: memoryview) -> None:
-        self._left = text
-
-    def readinto(self, buffer: memoryview, /) -> int:
-        """See Stream."""
-        n = min(len(buffer), len(self._left))
-        buffer[:n], self._left = self._left[:n], self._left[n:]
-        return n
 
 
 class _Rest:

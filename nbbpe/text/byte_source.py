@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 from typing import BinaryIO, Protocol, cast
 
 from ..system.paths import file_size
@@ -13,6 +14,25 @@ class Source(Protocol):
 
     def readinto(self, buffer: memoryview, /) -> int | None:
         """Fill the buffer or part of it; returns the number of bytes, 0 at the end, None if there are none yet."""
+
+
+class BlockStream:
+    """Blocks of bytes as one stream; errors of who gives them pass through."""
+
+    def __init__(self, blocks: Iterable[bytes | memoryview]) -> None:
+        self._blocks = iter(blocks)
+        self._left = memoryview(b"")
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """See Source."""
+        while not self._left:
+            try:
+                self._left = memoryview(next(self._blocks))
+            except StopIteration:
+                return 0
+        n = min(len(buffer), len(self._left))
+        buffer[:n], self._left = self._left[:n], self._left[n:]
+        return n
 
 
 def as_source(text: object) -> Source | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .byte_source import Source
+from .byte_source import BlockStream, Source
 from .special_search import find_breaks
 from .utf8 import LONGEST_CHARACTER, Data, Text, each_to_bytes, is_copied, padded, to_text
 
@@ -78,24 +78,11 @@ class Window(NamedTuple):
             start = end
 
 
-class TextStream:
-    """An iterable of texts as one stream of bytes; errors of the iterable pass through."""
+class TextStream(BlockStream):
+    """An iterable of texts as one stream of bytes."""
 
     def __init__(self, texts: Iterable[Text]) -> None:
-        self._texts = each_to_bytes(texts, "item")
-        self._left = memoryview(b"")
-
-    def readinto(self, buffer: memoryview, /) -> int:
-        """See Source."""
-        while not self._left:
-            try:
-                self._left = memoryview(next(self._texts))
-            except StopIteration:
-                return 0
-        n = min(len(buffer), len(self._left))
-        buffer[:n] = self._left[:n]
-        self._left = self._left[n:]
-        return n
+        super().__init__(each_to_bytes(texts, "item"))
 
 
 def hold_back(specials: SpecialTokens) -> int:
