@@ -15,7 +15,7 @@ from typing import Any
 
 from ..model.model import Model
 from ..system.atomic_files import write_text
-from .json_text import read_json
+from .json_text import parse_json, read_json
 from .to_huggingface import added_token, content
 from .transformers_names import CONFIG, JSON, LISTS, ROLES
 
@@ -132,7 +132,7 @@ def check(folder: str, entry: object, model: Model) -> None:
     from . import huggingface
 
     with suppress(ValueError):
-        written = huggingface.read_text(content(model), path)
+        written = huggingface.read_document(parse_json(content(model), path), path)
         if huggingface.read_model(path) == written:
             return
     raise ValueError(

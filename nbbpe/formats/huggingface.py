@@ -52,11 +52,6 @@ def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "apply", 
     return read_document(document, name, normalizer)
 
 
-def read_text(text: str, name: str) -> Model:
-    """The model of a tokenizer.json from its text; `name` is what errors call it."""
-    return read_document(parse_json(text, name), name)
-
-
 def read_document(document: Any, name: str, normalizer: Normalizer = "apply", folder: str | None = None) -> Model:
     """The model of a tokenizer.json as an object, and of what stands beside it in a folder if one is given.
 
