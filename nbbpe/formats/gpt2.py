@@ -295,10 +295,7 @@ def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool 
             f"({WRITES_JSON}) can, and a .tiktoken file of ranks if ranks give the same ids"
         )
     model.listed_merges()  # which raises where the model has no list
-    try:
-        check_distinct_ids(model.special)
-    except ValueError as error:
-        raise ValueError(f"{error}, which vocab.json cannot hold") from None
+    check_distinct_ids(model.special, ", which vocab.json cannot hold")
     merges = model.merge_ids
     if merges is not None and has_twice(merges):
         # The first of equal merges counts here, and the last in other libraries.
@@ -338,7 +335,4 @@ def lines_of(model: Model) -> str:
 
 def write_merges(path: Path, lines: str, version_line: bool = True) -> None:
     """Write a merges.txt, whose lines `lines_of` gives; `version_line` says whether with the first that OpenAI's has."""
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        if version_line:
-            file.write("#version: 0.2\n")
-        file.write(lines)
+    write_text(path, ("#version: 0.2\n" if version_line else "") + lines)

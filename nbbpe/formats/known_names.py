@@ -61,10 +61,9 @@ def at_revision(name: object, revision: object) -> str:
 def encoding_of_model(name: str) -> str | None:
     """The name of the encoding of one of OpenAI's models, such as "gpt-4o"; None for another name, or without tiktoken."""
     try:
-        found: str = tiktoken_package().model.encoding_name_for_model(name)
+        return tiktoken_package().model.encoding_name_for_model(name)
     except (ImportError, AttributeError, KeyError):  # older versions do not have this function
         return None
-    return found
 
 
 def _encoding(name: str) -> Any:

@@ -10,7 +10,7 @@ from ..kernels.compiler.collector import paused_collector
 from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID, check_special_tokens
-from ..system.atomic_files import whole_file
+from ..system.atomic_files import whole_file, write_text
 from ..system.excerpt import naming, shown
 from ..system.paths import Path
 from .json_text import read_json
@@ -136,8 +136,8 @@ def write(path: Path, model: Model) -> None:
             for token, token_id in sorted(model.special.items(), key=lambda item: item[1])
         ],
     }
-    with whole_file(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as file:
-        file.write(json.dumps(document, ensure_ascii=False))  # json.dump would do it in Python, entry by entry
+    with whole_file(path) as unfinished:
+        write_text(unfinished, json.dumps(document, ensure_ascii=False))  # json.dump would do it in Python, entry by entry
 
 
 def _text(token: bytes) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..model.extras import Flags
 from ..model.model import Model
+from ..model.special_tokens import check_distinct_ids
 from ..system.atomic_files import whole_file, write_text
 from ..system.excerpt import shown
 from ..system.links import target_of
@@ -124,9 +125,9 @@ def _enter_special(entries: dict[str, int], model: Model, whole: bool) -> None:
             "this tokenizer looks up pretokens"
         )
     enter = entries.setdefault if mistaken is None else entries.get
-    owners: dict[int, str] = {}
     # In a vocabulary of characters, one that is a character would be the token of the character, too.
     characters = [token for token in alone if model.extras.byte_fallback and len(token) == 1]
+    check_distinct_ids(model.special, ", which tokenizer.json cannot hold")
     for token, token_id in model.special.items():
         if token in characters:
             continue
@@ -134,11 +135,6 @@ def _enter_special(entries: dict[str, int], model: Model, whole: bool) -> None:
             raise ValueError(
                 f"special token {shown(token)} (id {token_id}) is spelled like token {shown(unspell(token))} (id "
                 f"{entries[token]}), so tokenizer.json cannot tell them apart"
-            )
-        if owners.setdefault(token_id, token) != token:
-            raise ValueError(
-                f"special tokens {shown(owners[token_id])} and {shown(token)} both have the id {token_id}, which "
-                "tokenizer.json cannot hold"
             )
     for token_id, token in enumerate(sorted(characters, key=model.special.__getitem__), start=len(entries)):
         if model.special[token] != token_id:

@@ -137,12 +137,14 @@ def tokens_for_placing(wanted: list[str] | dict[str, int], vocab: PackedVocab) -
     return vocab.among(names) | vocab.at(np.array(sorted(numbers))).as_dict()
 
 
-def check_distinct_ids(special: Mapping[str, int]) -> None:
-    """Raise ValueError if two special tokens have the same id."""
+def check_distinct_ids(special: Mapping[str, int], why: str = "") -> None:
+    """Raise ValueError if two special tokens have the same id; `why` is the end of its message."""
     owners: dict[int, str] = {}
     for token, token_id in special.items():
         if owners.setdefault(token_id, token) != token:
-            raise ValueError(f"special tokens {shown(owners[token_id])} and {shown(token)} both have the id {token_id}")
+            raise ValueError(
+                f"special tokens {shown(owners[token_id])} and {shown(token)} both have the id {token_id}{why}"
+            )
 
 
 def place_beside_ranks(wanted: SpecialTokens, vocab: PackedVocab) -> dict[str, int]:
