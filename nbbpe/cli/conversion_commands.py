@@ -81,7 +81,9 @@ def convert(
         pattern = pattern_of(patterns) if patterns else None
     tokenizer = read_tokenizer(source, special, pattern, normalizer)
     if verified:
-        chosen.check_verifiable()  # before a file is written, or replaced, that would not be verified
+        from ..formats.verification import check_verifiable, verify_written  # here, as it takes a while to import
+
+        check_verifiable(chosen.name)  # before a file is written, or replaced, that would not be verified
     with made_folder(os.path.dirname(absolute(target).rstrip(os.sep))):
         written = chosen.write(tokenizer, target) or [target]
     n_tokens = chosen.n_tokens(tokenizer)
@@ -95,7 +97,7 @@ def convert(
             stacklevel=1,
         )
     _warn_of_another(tokenizer, chosen, target, written)
-    proof = chosen.verify(tokenizer, written) if verified else None
+    proof = verify_written(tokenizer._model, tokenizer.encode, chosen.name, written) if verified else None
     about = {"format": chosen.name, "written": list(written), "n_tokens": n_tokens, "unsaid": unsaid}
     lines = [f"{shown_path(path)}: {chosen.name}, {n_tokens:,} tokens" for path in written]
     if proof is not None:

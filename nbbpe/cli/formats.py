@@ -58,18 +58,6 @@ class Format(NamedTuple):
         patterns = tokenizer.pattern if isinstance(tokenizer.pattern, list) else [tokenizer.pattern or "none"]
         return [*(f"--pattern={each}" for each in patterns), *(f"--special={token}" for token in special)]
 
-    def check_verifiable(self) -> None:
-        """Raise ImportError if the library is missing with which `verify` compares."""
-        from ..formats.verification import check_verifiable
-
-        check_verifiable(self.name)
-
-    def verify(self, tokenizer: Tokenizer, written: Sequence[str]) -> str:
-        """Compare the ids of the written files with those of the tokenizer, see `verify_written`."""
-        from ..formats.verification import verify_written
-
-        return verify_written(tokenizer._model, tokenizer.encode, self.name, written)
-
 
 def _write_gpt2(tokenizer: Tokenizer, path: str) -> Sequence[str]:
     """vocab.json has the special tokens among the others; the format cannot say which they are, nor the pattern."""
