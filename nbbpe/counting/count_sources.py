@@ -6,8 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..sources.arrow import is_arrow, reader_of
 from ..sources.arrow_files import ipc_batches, open_ipc
 from ..sources.columns import COUNT, WORD
@@ -18,14 +16,13 @@ from ..sources.other_formats import refuse_pointer
 from ..sources.parquet import PARQUET, open_parquet
 from ..system.excerpt import shown
 from ..system.integers import check_positive
-from ..system.stretches import starts_of
 from ..system.wrong_argument import WrongArgument
 from ..text.item_checks import check_collected
-from ..text.utf8 import each_to_bytes, padded
+from ..text.utf8 import each_to_bytes
 from .count_description import KEY
 from .count_tables import ENDINGS, arrow, batch_of, check_columns, schema_of, words_of
 from .gathering import MOST_COUNT
-from .word_counts import WordCounts
+from .word_counts import WordCounts, words_from_lists
 
 _BATCH_ROWS = 1 << 17  # read at a time
 
@@ -110,10 +107,8 @@ def _dict_counts(counts: Mapping[Any, Any], argument: str) -> Counts:
     ]
     if numbers and max(numbers) > MOST_COUNT:
         raise OverflowError(f"{argument!r} has a count of {max(numbers):,}, which does not fit in int64")
-    words = list(each_to_bytes(counts, "word"))
-    text = b"".join(words)
-    table = WordCounts(padded(text), starts_of(list(map(len, words))), np.array(numbers, dtype=np.int64))
-    batch = batch_of(table, schema_of({}, len(text)))
+    words = words_from_lists(list(each_to_bytes(counts, "word")), numbers)
+    batch = batch_of(words, schema_of({}, int(words.starts[-1])))
     return Counts(argument, None, lambda: iter([batch]))
 
 

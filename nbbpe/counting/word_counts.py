@@ -33,10 +33,14 @@ class WordCounts(NamedTuple):
     counts: NDArray[np.int64]
 
 
+def words_from_lists(words: list[bytes], counts: list[int]) -> WordCounts:
+    """Words from their bytes, and as many counts."""
+    return WordCounts(padded(b"".join(words)), starts_of(list(map(len, words))), np.array(counts, dtype=np.int64))
+
+
 def words_from_dict(counts: dict[bytes, int]) -> WordCounts:
     """Words from a dict of counts by bytes."""
-    starts = starts_of(list(map(len, counts)))
-    return WordCounts(padded(b"".join(counts)), starts, np.array(list(counts.values()), dtype=np.int64))
+    return words_from_lists(list(counts), list(counts.values()))
 
 
 def words_from_texts(counts: dict[str, int]) -> WordCounts:
