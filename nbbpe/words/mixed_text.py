@@ -25,7 +25,6 @@ from .mixture import (
     count_mixture,
     denominator_of,
     find_mixture,
-    is_sampled,
     max_bytes_of,
 )
 from .parity import Parity, with_groups
@@ -74,23 +73,22 @@ class MixedText(Supply):
 
     def _warn_of_samples(self, counted: CountedMixture) -> None:
         """Warn of samples that are not what was asked for: of few documents, a sample may have all or none."""
-        mixture, trained = self._mixture, counted.trained
-        sampled = [
-            name for name in trained if is_sampled(mixture, name) and any(each.n_text() for each in self._found[name])
-        ]
+        mixture, trained, held_out = self._mixture, counted.trained, counted.sources.held_out
+        may_lack = [name for name in trained if mixture.held_out or max_bytes_of(mixture, name) is not None]
+        sampled = [name for name in may_lack if any(each.n_text() for each in self._found[name])]
         without = [name for name in sampled if trained[name].is_empty()]
         if len(without) < len(trained):  # else it is an error
             # With max_bytes, it is not known whether there is text in what is left out.
-            empty = [n for n in without if max_bytes_of(mixture, n) is None and not len(counted.held_out[n].counts)]
+            empty = [n for n in without if max_bytes_of(mixture, n) is None and not len(held_out[n].counts)]
             if empty:
                 warn_user(f"there is no text of {first_few(empty)}, neither to train on nor to hold out")
             left_out = [name for name in without if name not in empty]
             _warn_of_sampled(left_out, f"{self._limits()} leaves no text of", " to train on, as")
         if mixture.held_out:
-            none = [name for name in sampled if not len(counted.held_out[name].counts) and name not in without]
+            none = [name for name in sampled if not len(held_out[name].counts) and name not in without]
             _warn_of_sampled(none, f"held_out={mixture.held_out} holds out no text of", ", as")
         most = {name: max_bytes_of(mixture, name) or math.inf for name in sampled}
-        larger = [name for name in sampled if counted.records[name]["bytes"] > 2 * most[name]]
+        larger = [name for name in sampled if counted.sources.records[name]["bytes"] > 2 * most[name]]
         after = " to train on, as compressed text may be larger than estimated, and"
         _warn_of_sampled(larger, f"max_bytes={mixture.max_bytes} leaves more than twice as much text of", after)
 
@@ -125,7 +123,7 @@ class MixedText(Supply):
                 self._warn_of_samples(counted)
             found = {name: count(inputs, splits.tokenizer) for name, inputs in self._found_parallel.items()}
         parallel = {name: gathered.in_memory() for name, gathered in found.items()}
-        self._sources = CountedSources(counted.held_out, parallel, counted.records)
+        self._sources = counted.sources._replace(parallel=parallel)
         return counted, [each for some in (*counted.trained.values(), *found.values()) for each in some.skipped]
 
 

@@ -151,14 +151,12 @@ class CountedMixture(NamedTuple):
 
     trained     : those to train on
     multipliers : what their counts are to be multiplied by
-    held_out    : those that are held out
-    records     : what the provenance says of the source
+    sources     : what else is known, but for parallel texts
     """
 
     trained: dict[str, Gathered]
     multipliers: dict[str, int]
-    held_out: dict[str, WordCounts]
-    records: dict[str, dict[str, Any]]
+    sources: CountedSources
 
 
 class CountedSources(NamedTuple):
@@ -216,18 +214,13 @@ def count_mixture(
             "with a smaller common denominator, or shares that differ less"
         )
     records = {name: {"bytes": sizes[name], "multiplier": multipliers[name]} for name in trained}
-    return CountedMixture(trained, multipliers, held_out, records)
+    return CountedMixture(trained, multipliers, CountedSources(held_out, {}, records))
 
 
 def max_bytes_of(mixture: Mixture, name: str) -> int | None:
     """The limit of a source; None if it has none."""
     limit = mixture.max_bytes.get(name) if isinstance(mixture.max_bytes, Mapping) else mixture.max_bytes
     return None if limit is None else byte_size("max_bytes", limit)
-
-
-def is_sampled(mixture: Mixture, name: str) -> bool:
-    """Whether some documents of a source may be left out."""
-    return bool(mixture.held_out) or max_bytes_of(mixture, name) is not None
 
 
 def denominator_of(mixture: Mixture) -> int:
