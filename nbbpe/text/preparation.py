@@ -283,7 +283,7 @@ class Preparation:
         return self._pattern_cutter is not None and self._pattern_cutter.drops_whitespace
 
     def _with_whitespace(self, text: bytes, rows: NDArray[np.int64], is_separator: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """As `_ruled`, where a kernel can do it."""
+        """As `ruled`, where a kernel can do it."""
         from ..kernels.pieces.token_whitespace import with_whitespace
 
         breaks = rows.copy()

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..system.arguments import argument
 from ..system.choices import check_one_of
+from ..system.excerpt import shown
 from ..system.integers import check_positive
 from ..system.stopping import ON_INTERRUPT, Stopping
 from ..system.user_warnings import warn_user
-from .token_rules import TokenRules, check_rules, shown_rules
+from .token_rules import TokenRules, shown_rules
 
 if TYPE_CHECKING:
     from ..counting.word_counts import WordCounts
@@ -91,5 +92,6 @@ def check_learning_options(
     if max_token_length is not None:
         max_token_length = check_positive("max_token_length", max_token_length)
     check_one_of("on_interrupt", on_interrupt, ON_INTERRUPT)
-    check_rules(rules)
+    if not (rules is None or isinstance(rules, TokenRules)):
+        raise TypeError(f"rules must be a TokenRules, not {shown(rules)}")
     return LearningOptions(tie_break, min_frequency, max_token_length, rules or TokenRules(), on_interrupt == "keep")

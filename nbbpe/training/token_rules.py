@@ -115,12 +115,6 @@ def shown_rules(rules: TokenRules) -> str:
     return "rules for tokens"
 
 
-def check_rules(rules: object) -> None:
-    """Raise TypeError unless it is a TokenRules or None."""
-    if not (rules is None or isinstance(rules, TokenRules)):
-        raise TypeError(f"rules must be a TokenRules, not {shown(rules)}")
-
-
 class TokenFilter:
     """Applies rules during one training, which may go on from a vocabulary of some tokens."""
 
