@@ -258,34 +258,30 @@ class _Parser:
 
     def _group(self, flags: _Flags) -> Node:
         """The content of parentheses, of which the first is consumed."""
-        if self._takes("?"):
-            if found := self._takes_match("([a-z]*)(?:-([a-z]+))?:"):  # a version is one of all of the regex
-                flags = _with_flags(flags, found[1], found[2] or "")
-            elif self._takes("="):
-                return self._look_ahead(flags, negative=False)
-            elif self._takes("!"):
-                return self._look_ahead(flags, negative=True)
-            elif found := self._takes_match("<[=!]"):
-                return self._look_behind(flags, found[0])
-            elif self._takes(">"):
-                inner = self._closed(self.choice(flags))
-                return Repeat(inner, 1, 1, "possessive")
-            elif self._takes_match(r"P?<[A-Za-z_]\w*>"):
-                self._n_groups += 1
-            else:
-                known = {"P": "a named reference", "(": "a condition"}
-                known |= dict.fromkeys("R&+-0123456789", "a call of a group")
-                what = known.get(self.rest[:1], "a group")
-                raise Unsupported(f"{what} ((?{self.rest[:6]}...)")
-        elif self.rest.startswith("*"):
+        if self.rest.startswith("*"):
             raise Unsupported(f"a verb (({self.rest[:6]}...)")
-        else:
+        if not self._takes("?"):
+            return self._numbered_group(flags)
+        if found := self._takes_match("([a-z]*)(?:-([a-z]+))?:"):  # a version is one of all of the regex
+            return self._closed(self.choice(_with_flags(flags, found[1], found[2] or "")))
+        if found := self._takes_match("[=!]"):
+            return self._look_ahead(flags, negative=found[0] == "!")
+        if found := self._takes_match("<[=!]"):
+            return self._look_behind(flags, found[0])
+        if self._takes(">"):
+            return Repeat(self._closed(self.choice(flags)), 1, 1, "possessive")
+        if self._takes_match(r"P?<[A-Za-z_]\w*>"):
             self._n_groups += 1
-            number, inner = self._n_groups, self._closed(self.choice(flags))
-            if isinstance(inner, Characters) and not flags.ignore_case and self._takes_match(rf"\\{number}(?!\d)"):
-                return self._again(inner)
-            return inner
-        return self._closed(self.choice(flags))
+            return self._closed(self.choice(flags))
+        known = {"P": "a named reference", "(": "a condition", **dict.fromkeys("R&+-0123456789", "a call of a group")}
+        raise Unsupported(f"{known.get(self.rest[:1], 'a group')} ((?{self.rest[:6]}...)")
+
+    def _numbered_group(self, flags: _Flags) -> Node:
+        self._n_groups += 1
+        number, inner = self._n_groups, self._closed(self.choice(flags))
+        if isinstance(inner, Characters) and not flags.ignore_case and self._takes_match(rf"\\{number}(?!\d)"):
+            return self._again(inner)
+        return inner
 
     def _again(self, first: Characters) -> Node:
         """A character of a set and then the same one again, as often as the rest begins with: a choice of each of them."""
