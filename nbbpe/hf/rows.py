@@ -7,7 +7,7 @@ is returned, tokenizers must decide, or say what is wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, islice, pairwise
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -207,33 +207,17 @@ class Cut(NamedTuple):
         from_end : whether the end of a text stays
         """
         places = list(pairwise(bounds))
-        strategy = options.get("truncation_strategy")
-        if strategy in _NO_TRUNCATION:
+        if options.get("truncation_strategy") in _NO_TRUNCATION:
             return cls(range(len(places)), places, [False] * len(places))
-        most, overflows, stride = (
-            options.get("max_length"),
-            options.get("return_overflowing_tokens"),
-            options.get("stride", 0),
-        )
-        # tokenizers cuts nothing where not even the ids around fit, and refuses a stride that does not fit.
-        if strategy not in _TRUNCATION or not (_is_size(most) and _is_size(stride)) or most < frame.n_ids:
-            return None
-        if stride and stride > most - frame.n_usual:
-            return None
         counts = [end - start for start, end in places]
-        kept = _kept(counts, most - frame.n_ids, frame.is_pair, strategy)
+        kept = _checked_kept(counts, frame, options)
         if kept is None:
             return None
-        # Nor does a stride fit into a text of which less stays. One of which nothing stays overflows as a whole.
-        if (overflows or stride) and any(length <= stride and length < n for n, length in zip(counts, kept, strict=True)):
-            return None
+        overflows, stride = options.get("return_overflowing_tokens"), options.get("stride", 0)
         steps = _stretches_from_end if from_end else _stretches
         found: list[list[Span]] = []
         for i, (n, length) in enumerate(zip(counts, kept, strict=True)):
-            if overflows:
-                found.append([(i, *span) for span in steps(n, length, stride)])
-            else:
-                found.append([(i, n - length, n) if from_end else (i, 0, length)])
+            found.append([(i, *span) for span in islice(steps(n, length, stride), None if overflows else 1)])
         if frame.is_pair and overflows:
             n_rows = len(counts) // 2
             combined = list(map(frame.combined, found[:n_rows], found[n_rows:]))
@@ -262,6 +246,21 @@ def _combined(ones: list[Span], others: list[Span]) -> list[tuple[Span, Span]]:
         *((one, other) for one in ones[1:] for other in others),
         *((ones[0], other) for other in others[1:]),
     ]
+
+
+def _checked_kept(counts: list[int], frame: Frame, options: Mapping[str, Any]) -> list[int] | None:
+    """As `_kept`, by the options of a call."""
+    strategy, most, stride = options["truncation_strategy"], options.get("max_length"), options.get("stride", 0)
+    # tokenizers cuts nothing where not even the ids around fit, and refuses a stride that does not fit.
+    if strategy not in _TRUNCATION or not (_is_size(most) and _is_size(stride)) or most < frame.n_ids:
+        return None
+    if stride and stride > most - frame.n_usual:
+        return None
+    kept = _kept(counts, most - frame.n_ids, frame.is_pair, strategy)
+    if kept is None or not (stride or options.get("return_overflowing_tokens")):
+        return kept
+    # Nor does a stride fit into a text of which less stays. One of which nothing stays overflows as a whole.
+    return None if any(length <= stride and length < n for n, length in zip(counts, kept, strict=True)) else kept
 
 
 def _kept(counts: list[int], room: int, is_pair: bool, strategy: str) -> list[int] | None:
