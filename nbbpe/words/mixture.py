@@ -133,15 +133,14 @@ def find_mixture(
     found = dict(zip(mixture.sources, inputs_of_each, strict=False))
     parallel = dict(zip(parallel_texts, inputs_of_each[len(found) :], strict=True))
     for name, inputs in found.items():
-        if max_bytes_of(mixture, name) is not None and any(each.file and each.size() is None for each in inputs):
+        in_memory, is_limited = any(each.file is None for each in inputs), max_bytes_of(mixture, name) is not None
+        if is_limited and any(each.file and each.size() is None for each in inputs):
             raise WrongArgument(f"the size of {name!r} is not known (a pipe?): max_bytes cannot be applied to it")
         if mixture.held_out and any(each.path() and each.is_read_once() for each in inputs):
             raise WrongArgument(f"{name!r} is a pipe, which cannot be read twice: nothing can be held out of it")
-        if not any(each.file is None for each in inputs):
-            continue
-        if mixture.held_out:
+        if mixture.held_out and in_memory:
             raise WrongArgument(f"{name!r} is in memory and may not be readable twice: nothing can be held out of it")
-        if max_bytes_of(mixture, name) is not None:
+        if is_limited and in_memory:
             raise WrongArgument(f"{name!r} is in memory, and its size is not known: max_bytes cannot be applied to it")
     return found, parallel
 
