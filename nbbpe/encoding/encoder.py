@@ -140,16 +140,13 @@ class RewritingEncoder(Encoder):
 
     @property
     def at_once(self) -> bool:
-        """See Encoder."""
         return self._encoder.at_once
 
     def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
-        """See Encoder."""
         encoder, data, sought = self.for_text(text, specials)
         return encoder.encode_given(data, sought)
 
     def count(self, text: str | Data, specials: SpecialTokens | None) -> int:
-        """See Encoder."""
         encoder, data, sought = self.for_text(text, specials)
         return encoder.count_given(data, sought)
 

@@ -98,7 +98,6 @@ class PreparedEncoder(RewritingEncoder):
 
     @property
     def at_once(self) -> bool:
-        """See Encoder."""
         return self._needs_all or not (self._is_cut or self._preparation.ignores_whitespace)
 
     def _turns(self, specials: SpecialTokens | None) -> _Turns:
@@ -149,7 +148,6 @@ class PreparedEncoder(RewritingEncoder):
         return _Turns(Sought.of(of_first), Sought.of(pack_special_tokens(later)), both, marked)
 
     def allowing(self, specials: SpecialTokens) -> tuple[PreparedEncoder, SpecialTokens]:
-        """See Encoder."""
         other = copy.copy(self)
         other._allowed = self._turns(specials)
         return other, other._allowed.first.specials

@@ -87,7 +87,6 @@ class ArrowColumn(ReadOnce):
 
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
-        """See Part."""
         yield ColumnReader(self._strings(tally), specials, separator)
 
     def _strings(self, tally: Tally) -> Iterator[Any]:

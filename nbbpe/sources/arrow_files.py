@@ -71,7 +71,6 @@ class ArrowPart(RowsPart):
     """Some record batches of a file, or a stream; see RowsPart."""
 
     def _batches(self, raw: Any) -> Iterator[Any]:
-        """See RowsPart."""
         return read_with_arrow(self._slices(raw), self.file, _KIND)
 
     def _slices(self, raw: Any) -> Iterator[Any]:

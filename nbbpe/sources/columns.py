@@ -181,7 +181,6 @@ class ColumnReader(RowWindows):
         self._row = 0  # of the next one
 
     def advance(self, taken: int) -> Window | None:
-        """See Windows."""
         from ..kernels.records.strings import take_strings
 
         while self._row == len(self._offsets) - 1:

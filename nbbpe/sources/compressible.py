@@ -26,7 +26,6 @@ class FilePart(Part):
     extent: Extent
 
     def span(self) -> tuple[int, int | None]:
-        """See Part."""
         return self.extent[:2]
 
 
@@ -39,11 +38,9 @@ class CompressibleFile(Input):
         self.compression = compression
 
     def n_text(self) -> int:
-        """See Input."""
         return (self.size() or 0) * (_COMPRESSED_FACTOR if self.compression else 1)
 
     def most_text(self) -> int | None:
-        """See Input."""
         return None if self.compression else self.size() or None  # a file that the system generates has size 0, too
 
     def can_be_cut(self) -> bool:

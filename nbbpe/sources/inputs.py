@@ -154,18 +154,15 @@ class ReadOnce(Input, Part):
     """
 
     def is_read_once(self) -> bool:
-        """See Input."""
         return True
 
     def n_text(self) -> int:
-        """See Input."""
         return 0
 
     def check(self, on_error: str) -> None:
         """See Input."""
 
     def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
-        """See Input."""
         return [self]
 
 

@@ -33,12 +33,10 @@ class Documents(ReadOnce):
         self._argument = argument
 
     def is_read_once(self) -> bool:
-        """See Input."""
         return isinstance(self._documents, Iterator)
 
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
-        """See Part."""
         yield DocumentReader(self._as_bytes(tally), specials, separator)
 
     def _as_bytes(self, tally: Tally) -> Iterator[bytes]:

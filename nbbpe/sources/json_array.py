@@ -40,7 +40,6 @@ class JsonFilePart(Part):
 
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
-        """See Part."""
         with open_stream(self.file, self.compression, tally) as stream:
             has_lines, n_before, blocks = _look_into(_blocks(stream), self.file.name)
             if has_lines:

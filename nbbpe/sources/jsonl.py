@@ -45,7 +45,6 @@ class JsonPart(FilePart):
 
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
-        """See Part."""
         with open_stream(self.file, self.compression, tally, self.extent) as stream:
             yield Records(self, stream, specials, separator, tally)
 
@@ -59,12 +58,10 @@ class JsonChunk(Part):
     number: int
 
     def span(self) -> tuple[int, int | None]:
-        """See Part."""
         return self.of.span()
 
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
-        """See Part."""
         with self.chunks.chunk(self.number, tally) as (stream, n_before):
             part = replace(self.of, extent=Extent(skip=n_before))
             yield Records(part, stream, specials, separator, tally)
@@ -106,7 +103,6 @@ class Records(RowWindows):
         self._has_texts = False  # whether some record so far had one
 
     def advance(self, taken: int) -> Window | None:
-        """See Windows."""
         while True:
             n_bytes, n_records = self._take()
             if n_records:

@@ -66,15 +66,12 @@ class LocalFile(NamedTuple):
 
     @property
     def name(self) -> str:
-        """See File."""
         return self.given or os.fspath(self.path)
 
     def size(self) -> int | None:
-        """See File."""
         return None if self.planned is None else self.planned.size
 
     def mtime_ns(self) -> int | None:
-        """See File."""
         return None if self.planned is None else self.planned.mtime_ns
 
     def check(self) -> None:
@@ -83,7 +80,6 @@ class LocalFile(NamedTuple):
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """See File."""
         with open(self.path, "rb", buffering=0, opener=_opener(self.planned)) as file:
             self._check_unchanged(file)
             try:
@@ -106,7 +102,6 @@ class LocalFile(NamedTuple):
             )
 
     def naming_errors(self) -> AbstractContextManager[None]:
-        """See File."""
         return name_in_errors(self.path)
 
 

@@ -22,7 +22,6 @@ class ParquetPart(RowsPart):
     """Some row groups of a file; see RowsPart."""
 
     def _batches(self, raw: Any) -> Iterator[Any]:
-        """See RowsPart."""
         with naming_arrow_errors(self.file, "parquet"):
             reader = open_parquet(self.file, raw)
             leaves = _leaves(reader.metadata, self.column)

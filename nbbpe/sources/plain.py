@@ -47,7 +47,6 @@ class _Followed(Windows):
         self._last: Window | None = last
 
     def advance(self, taken: int) -> Window | None:
-        """See Windows."""
         window = self._reader.advance(taken)
         if window is None:
             window, self._last = self._last, None

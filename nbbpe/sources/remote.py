@@ -17,7 +17,6 @@ class RemoteFile(NamedTuple):
     path: None = None
 
     def size(self) -> int | None:
-        """See File."""
         return self.n_bytes
 
     def mtime_ns(self) -> None:
@@ -27,14 +26,12 @@ class RemoteFile(NamedTuple):
         """See File. There was one when it was found."""
 
     def open(self) -> BinaryIO:
-        """See File."""
         with naming_errors(self.name):
             # Each process opens its own connection: those of a parent do not survive a fork.
             filesystem, path = _resolve(self.name)
             return filesystem.open(path, "rb")
 
     def naming_errors(self) -> AbstractContextManager[None]:
-        """See File."""
         return naming_errors(self.name)
 
 

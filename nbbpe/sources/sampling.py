@@ -58,11 +58,9 @@ class SampledInput(Input):
         self._sample = sample
 
     def n_text(self) -> int:
-        """See Input."""
         return self._source.n_text()
 
     def check(self, on_error: str) -> None:
-        """See Input."""
         self._source.check(on_error)
 
     def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
@@ -89,12 +87,10 @@ class SampledPart(Part):
     dividers: Sequence[bytes] = ()
 
     def span(self) -> tuple[int, int | None]:
-        """See Part."""
         return self.part.span()
 
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
-        """See Part."""
         from ..kernels.pieces.special_tokens import new_special_tokens
 
         with self.part.open(new_special_tokens(list(self.dividers)), False, NO_ID, tally) as windows:
@@ -112,7 +108,6 @@ class _SampledWindows(RowWindows):
         self._taken = 0
 
     def advance(self, taken: int) -> Window | None:
-        """See Windows."""
         from ..kernels.records.samples import take_sample
 
         while (window := self._windows.advance(self._taken)) is not None:
@@ -145,7 +140,6 @@ class _LineWindows(Windows):
         self._reader = reader
 
     def advance(self, taken: int) -> Window | None:
-        """See Windows."""
         window = self._reader.advance(taken)
         if window is None:
             return None

@@ -42,12 +42,10 @@ class RowsPart(Part, ABC):
     size: int  # their share of the file's bytes
 
     def span(self) -> tuple[int, int | None]:
-        """See Part."""
         return self.first_row, self.first_row + sum(group.n_rows for group in self.groups) if self.groups else None
 
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
-        """See Part."""
         with self.file.open() as raw:
             yield ColumnReader(self._columns(raw, tally), specials, separator)
 
@@ -82,7 +80,6 @@ class TableFile(Input):
         self._groups: list[RowGroup] = []  # what `check` finds
 
     def n_text(self) -> int:
-        """See Input."""
         return sum(group.n_text for group in self._groups)
 
     def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:

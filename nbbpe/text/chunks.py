@@ -183,7 +183,6 @@ class PositionedBytes(Positioned):
         self._text = text
 
     def read(self, begin: int, end: int) -> bytes:
-        """See Positioned."""
         return bytes(self._text[begin:end])
 
 
@@ -194,7 +193,6 @@ class _FileBytes(Positioned):
         self._file = file
 
     def read(self, begin: int, end: int) -> bytes:
-        """See Positioned."""
         block = read_at(self._file, begin, end - begin)
         if len(block) < end - begin:
             raise OSError(f"{self._file.name!r} became shorter while it was read")

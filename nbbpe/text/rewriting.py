@@ -42,7 +42,6 @@ class RewritingReader(Windows):
         self._last = Window(padded(b""), 0, 0, 0, np.empty((0, 3), dtype=np.int64))
 
     def advance(self, taken: int) -> Window | None:
-        """See Windows."""
         data, _, end, _, breaks = self._last
         parts = [data[taken:end].tobytes()]
         rows = [breaks[breaks[:, 0] >= taken] - np.array([taken, taken, 0])]

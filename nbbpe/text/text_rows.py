@@ -69,7 +69,6 @@ class RowsReader(RowWindows):
         self._next, self._last = first, last
 
     def advance(self, taken: int) -> Window | None:
-        """See Windows."""
         from ..kernels.records.texts import take_texts
 
         texts, sizes = self._rows

@@ -98,11 +98,9 @@ class _Characters(Positioned):
         self._text = text
 
     def read(self, begin: int, end: int) -> bytes:
-        """See Positioned."""
         return to_bytes(self._text[begin:end])
 
     def place(self, begin: int, n_bytes: int) -> int:
-        """See Positioned."""
         # A character has a byte or more, so these are enough of them.
         ends = np.cumsum(widths_of(self._text[begin : begin + n_bytes]))
         return begin + int(np.searchsorted(ends, n_bytes)) + (n_bytes > 0)

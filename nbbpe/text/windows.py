@@ -129,7 +129,6 @@ class TextReader(Windows):
         self._last = Window(self._data, 0, 0, 0, np.empty((0, 3), dtype=np.int64))
 
     def advance(self, taken: int) -> Window | None:
-        """See Windows."""
         data, start, end, limit, _ = self._last
         if data is not self._data and limit == end:
             return None
@@ -170,7 +169,6 @@ class Reader(Windows):
         self._hold_back = hold_back(specials)
 
     def advance(self, taken: int) -> Window | None:
-        """See Windows."""
         if self._whole:
             return None
         self._keep(taken)
