@@ -80,8 +80,6 @@ class ArrowColumn(ReadOnce):
     is_of_table : whether it was found in a table by its name, `field`
     """
 
-    in_python = False
-
     def __init__(self, data: Any, field: str) -> None:
         self._columns, self.is_of_table = arrow_columns(data, field)
 

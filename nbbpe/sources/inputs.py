@@ -107,8 +107,8 @@ class Input(ABC):
     """
 
     file: File | None = None
-    has_records: bool
-    in_python: bool
+    has_records = True
+    in_python = False
 
     def path(self) -> Path | None:
         """Its path in the file system, None if it has none."""

@@ -204,9 +204,6 @@ def text_of(record: object, field: str) -> str:
 class JsonLines(CompressibleFile):
     """A file of JSON lines, compressed or not; see Input."""
 
-    has_records = True
-    in_python = False
-
     def __init__(self, file: File, compression: str, field: str) -> None:
         super().__init__(file, compression)
         self._field = field

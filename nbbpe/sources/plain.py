@@ -57,7 +57,6 @@ class PlainText(CompressibleFile):
     """A file of plain text, compressed or not; see Input."""
 
     has_records = False
-    in_python = False
 
     def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
         """See Input. Cut at special tokens or certain boundaries."""

@@ -49,8 +49,6 @@ class SampledInput(Input):
     In plain text they are what special tokens divide, or lines without special tokens.
     """
 
-    has_records = True
-
     def __init__(self, source: Input, sample: Sample) -> None:
         self.file = source.file
         self.in_python = source.in_python

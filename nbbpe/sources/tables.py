@@ -70,8 +70,6 @@ class RowsPart(Part, ABC):
 class TableFile(Input):
     """A file of a table; see Input."""
 
-    has_records = True
-    in_python = False
     _part: type[RowsPart]
 
     def __init__(self, file: File, column: str) -> None:
