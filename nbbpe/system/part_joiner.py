@@ -6,7 +6,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Protocol
+from functools import partial
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +91,7 @@ class Joiner:
         Where it ends with an error, so do all parts that are waited for: they raise Stopped.
         """
         try:
-            yield _Writer(self, number)
+            yield _Writer(partial(self.write, number), partial(self.room, number), partial(self.wrote, number))
             self._end(number)
         except BaseException:
             self._stopping.set()
@@ -166,18 +167,9 @@ class Joiner:
                 self._changed.notify_all()
 
 
-class _Writer:
+class _Writer(NamedTuple):
     """See PartWriter."""
 
-    def __init__(self, joiner: Joiner, number: int) -> None:
-        self._joiner = joiner
-        self._number = number
-
-    def write(self, data: memoryview) -> None:
-        self._joiner.write(self._number, data)
-
-    def room(self, n_bytes: int) -> NDArray[np.uint8]:
-        return self._joiner.room(self._number, n_bytes)
-
-    def wrote(self, n_bytes: int) -> None:
-        self._joiner.wrote(self._number, n_bytes)
+    write: Callable[[memoryview], None]
+    room: Callable[[int], NDArray[np.uint8]]
+    wrote: Callable[[int], None]
