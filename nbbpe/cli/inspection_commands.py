@@ -181,22 +181,18 @@ def _inspect_tokenizer(
         with as_usage():
             check_plot(plot)
     tokenizer = read_with_pattern(name, patterns)
-    vocabulary = vocabulary_figures(tokenizer, shown.longest)
-    on_text = None
+    vocabulary, on_text = vocabulary_figures(tokenizer, shown.longest), None
+    data: dict[str, Any] = {"vocabulary": vocabulary}
+    lines = tables.vocabulary_lines(shown_path(name), vocabulary)
     if text is not None:
         with as_path(text) as path:
             _check_not_drawn_over(path, plot)
             on_text = text_figures(tokenizer, [path], shown.frequent, **options)
-    if plot:
-        draw_figures(plot, shown_path(name), tokenizer, vocabulary, on_text)
-    lines = tables.vocabulary_lines(shown_path(name), vocabulary)
-    if on_text:
-        lines += ["", *tables.text_lines(shown_path(text or ""), on_text, shown.unused)]
-    if plot:
-        lines += ["", f"drawn into {shown_path(plot)}"]
-    data: dict[str, Any] = {"vocabulary": vocabulary}
-    if on_text:
         data["text"] = {**tables.as_data(on_text), "unused": tables.first_unused(on_text, shown.unused)}
+        lines += ["", *tables.text_lines(shown_path(text), on_text, shown.unused)]
+    if plot is not None:
+        draw_figures(plot, shown_path(name), tokenizer, vocabulary, on_text)
+        lines += ["", f"drawn into {shown_path(plot)}"]
     print_figures(data, lines, as_json)
 
 
