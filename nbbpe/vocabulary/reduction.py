@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
@@ -44,41 +45,41 @@ def truncate(model: Model, n: int, renumber: bool = True) -> tuple[Model, NDArra
 def prune(model: Model, counts: NDArray[np.int64], n: int, renumber: bool = True) -> tuple[Model, NDArray[np.int64]]:
     """See Tokenizer.prune; `counts` is how often each id is in a text, int64[size of the model]."""
     n_dropped = check_smaller_size(model, n)
-    pairs = _pairs_of(model)
-    ordinary = model.ordinary
-    used = {token_id: int(counts[token_id]) for token_id in ordinary}
-    shared = {model.special[token] for token in model.extras.shared}
-    has_ends = model.extras.suffix is not None  # then each byte needs a token with a space behind it
-    free = {
-        token_id
-        for token_id, token in ordinary.items()
-        if len(token) != 1 and token_id not in shared and not (has_ends and len(token) == 2 and token[1:] == b" ")
-    }
+    free = _free(model)
     _check_enough(model, n_dropped, len(free), "bytes or special tokens")
+    pairs = {token_id: (of_token[0], set().union(*of_token)) for token_id, of_token in _pairs_of(model).items()}
+    used = {token_id: int(counts[token_id]) for token_id in model.ordinary}
     if n_dropped and not any(used.values()):
         warn_user(
             "the source has no text, or nothing but special tokens, and so uses no token: those with the highest ids are "
             "dropped"
         )
-    n_uses = dict.fromkeys(ordinary, 0)  # how many tokens that are there need it
-    for of_token in pairs.values():
-        for side in {side for pair in of_token for side in pair}:
-            n_uses[side] += 1
+    n_uses = Counter(side for _, sides in pairs.values() for side in sides)  # how many tokens that are there need it
     waiting = [(used[token_id], -token_id) for token_id in free if not n_uses[token_id]]
     heapq.heapify(waiting)
     dropped: list[int] = []
     while len(dropped) < n_dropped:
         count, negative = heapq.heappop(waiting)
-        token_id = -negative
-        dropped.append(token_id)
-        of_token = pairs.get(token_id, [])
-        for side in of_token[0] if of_token else ():
+        dropped.append(-negative)
+        parts, sides = pairs.get(-negative, ((), set()))
+        for side in parts:
             used[side] += count  # its two parts stand in its place now
-        for side in {side for pair in of_token for side in pair}:
+        for side in sides:
             n_uses[side] -= 1
             if not n_uses[side] and side in free:
                 heapq.heappush(waiting, (used[side], -side))
     return without(model, dropped, renumber)
+
+
+def _free(model: Model) -> set[int]:
+    """The ids of the tokens that may be dropped: all but bytes, which any text needs, and special tokens."""
+    shared = {model.special[token] for token in model.extras.shared}
+    has_ends = model.extras.suffix is not None  # then each byte needs a token with a space behind it
+    return {
+        token_id
+        for token_id, token in model.ordinary.items()
+        if len(token) != 1 and token_id not in shared and not (has_ends and len(token) == 2 and token[1:] == b" ")
+    }
 
 
 def drop(model: Model, ids: Iterable[int], renumber: bool = True) -> tuple[Model, NDArray[np.int64]]:
