@@ -52,17 +52,7 @@ def read(steps: Sequence[dict[str, Any]], suffix: str | None = None) -> tuple[Pa
     Raises ValueError that names a step that cannot be honoured.
     """
     kinds = [step["type"] for step in steps]
-    unknown = next((kind for kind in kinds if kind != "ByteLevel" and kind not in _BESIDE_BYTE_LEVEL), None)
-    if unknown is not None or kinds.count("ByteLevel") != 1:
-        found = cut(" and ".join(kinds), 200) or "null"
-        why = f"; of these {shown(unknown)} is not known" if unknown is not None else ""
-        if "ByteLevel" not in kinds and unknown is None:
-            why = (
-                ". Without ByteLevel, the vocabulary is one of characters, as sentencepiece's, and nbbpe reads these "
-                "with byte_fallback and its 256 tokens only (Llama 2, Gemma): use tokenizers for this file"
-            )
-        named = ", ".join(_BESIDE_BYTE_LEVEL)
-        raise ValueError(f"pre_tokenizer is {found}; nbbpe can honour ByteLevel, alone or in a Sequence with {named}{why}")
+    _check_kinds(kinds)
     place = kinds.index("ByteLevel")
     byte_level = steps[place]
     # An option that the file lacks is on, as in tokenizers.
@@ -85,6 +75,24 @@ def read(steps: Sequence[dict[str, Any]], suffix: str | None = None) -> tuple[Pa
         splits.append(get_pattern("gpt2"))
     splits += [_after_bytes(step) for step in steps[place + 1 :]]
     return get_pattern(_shorter([str(each.regex) for each in splits]) or None), prefix_space, cutter
+
+
+def _check_kinds(kinds: list[str]) -> None:
+    """Raise ValueError unless one of the steps is ByteLevel, and the others are known."""
+    unknown = next((kind for kind in kinds if kind != "ByteLevel" and kind not in _BESIDE_BYTE_LEVEL), None)
+    if unknown is not None:
+        why = f"; of these {shown(unknown)} is not known"
+    elif "ByteLevel" not in kinds:
+        why = (
+            ". Without ByteLevel, the vocabulary is one of characters, as sentencepiece's, and nbbpe reads these "
+            "with byte_fallback and its 256 tokens only (Llama 2, Gemma): use tokenizers for this file"
+        )
+    elif kinds.count("ByteLevel") > 1:
+        why = ""
+    else:
+        return
+    found, named = cut(" and ".join(kinds), 200) or "null", ", ".join(_BESIDE_BYTE_LEVEL)
+    raise ValueError(f"pre_tokenizer is {found}; nbbpe can honour ByteLevel, alone or in a Sequence with {named}{why}")
 
 
 def _shorter(regexes: list[str]) -> list[str]:
