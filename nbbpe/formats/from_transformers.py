@@ -95,12 +95,7 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
     beside = read_beside(folder, {**roles, **read_object(folder, CONFIG)})
     config, listed, named, otherwise, _ = beside
     _check_prefix_space(folder, config, document)
-    versions = config.get("fast_tokenizer_files")
-    if isinstance(versions, list) and any(name != JSON for name in versions):
-        raise ValueError(
-            f"{os.path.join(folder, CONFIG)}: fast_tokenizer_files is {shown(versions)}, of which each version of "
-            "transformers reads another. Give the path of the one that you mean"
-        )
+    _check_versions(folder, config.get("fast_tokenizer_files"))
     known = {token["content"]: _token(token, False) for token in own}
     by_id = {token["content"] for token in listed.values()}
     if "added_tokens_decoder" not in config:
@@ -110,24 +105,32 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
     added = {token["content"]: token for _, token in sorted(listed.items())}
     _check_lists(folder, beside, known.keys() | added.keys())
     _check_rules(folder, beside.in_turn(), known | added, by_id)
-    for role, token, _ in named:
-        text = token["content"]
-        if text in added:
-            added[text] = added[text] | {"special": role is not None or added[text]["special"]}
-        elif text not in known:
-            added[text] = token
-    for name, (key, token, _) in otherwise:
-        text = token["content"]
-        if text in added:
-            added[text] = added[text] | {"special": True}
-        elif text not in known:
+    for each in named:
+        text = each.token["content"]
+        if text not in known:
+            added.setdefault(text, each.token)
+    for name, each in otherwise:
+        text = each.token["content"]
+        if text not in added and text not in known:
             raise ValueError(
-                f"{os.path.join(folder, name)}: {key} is {shown(text)}, which is no token elsewhere in the folder, and "
-                "versions of transformers differ in whether it becomes one. Remove it, or give the path of tokenizer.json"
+                f"{os.path.join(folder, name)}: {each.role} is {shown(text)}, which is no token elsewhere in the folder, "
+                "and versions of transformers differ in whether it becomes one. Remove it, or give the path of "
+                "tokenizer.json"
             )
-    for text in added.keys() & known.keys():  # what was special once is skipped by decoding
-        added[text] = added[text] | {"special": known[text]["special"] or added[text]["special"]}
+    # What has a role, or was special once, is skipped by decoding.
+    special = {each.token["content"] for each in [*named, *(each for _, each in otherwise)] if each.role is not None}
+    special |= {text for text, token in known.items() if token["special"]}
+    added = {text: token | {"special": token["special"] or text in special} for text, token in added.items()}
     return [token for text, token in added.items() if text and token != known.get(text)]
+
+
+def _check_versions(folder: str, files: object) -> None:
+    """Raise ValueError if other files are there for other versions of transformers."""
+    if isinstance(files, list) and any(name != JSON for name in files):
+        raise ValueError(
+            f"{os.path.join(folder, CONFIG)}: fast_tokenizer_files is {shown(files)}, of which each version of "
+            "transformers reads another. Give the path of the one that you mean"
+        )
 
 
 def _check_emptied(folder: str, config: Mapping[str, Any], others: list[str], known: Collection[str]) -> None:
