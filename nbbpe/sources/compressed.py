@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO
@@ -68,7 +69,7 @@ class _FileStream:
         self.tally.n_read += n if self._end is None else max(min(self.position, self._end) - begin, 0)
 
 
-class _Decompressed:
+class _Decompressed(ABC):
     """The decompressed bytes of an extent: of one or several streams of compressed text, one after another.
 
     Python's own modules decompress them. (Its GzipFile and the like take smaller steps, and some of them take what follows
@@ -145,9 +146,9 @@ class _Decompressed:
         if member is not None:  # what has an end is None: of its text, nothing is left when its last byte has been read
             raise EOFError("Compressed file ended before the end-of-stream marker was reached")
 
+    @abstractmethod
     def _new(self) -> Any:
         """An object of the module that decompresses one stream."""
-        raise NotImplementedError
 
     def _write(self, member: Any, data: bytes) -> int:
         text = member.decompress(data, min(len(self._buffer), _ROOM))

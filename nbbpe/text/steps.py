@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,7 +29,7 @@ Self = TypeVar("Self", bound="Steps")
 
 
 @dataclass(frozen=True)
-class Steps:
+class Steps(ABC):
     """Steps that change or cut a text one after another.
 
     spelled : as JSON, a list of objects as tokenizer.json has them, where each regex is one of `regex`; text, so that
@@ -67,9 +68,9 @@ class Steps:
     def _functions(self) -> list[Any]:
         return [self._function(step) for step in self.steps]
 
+    @abstractmethod
     def _function(self, step: Any) -> Any:
         """What a step does. Raises ValueError for one that is unknown, or cannot be applied exactly."""
-        raise NotImplementedError
 
 
 def steps_of(part: object, name: str) -> list[Any]:
