@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .loading import load
 from .system.paths import Path
@@ -56,8 +56,8 @@ def decode(ids: Iterable[int] | NDArray[Any]) -> str:
     return Tokenizer.decode(_chosen(), ids)
 
 
-def encode_array(text: Text | Source) -> NDArray[Any]:
-    """The ids of a text with the default tokenizer, as a 1-D array of its dtype.
+def encode_array(text: Text | Source, *, dtype: DTypeLike | None = None) -> NDArray[Any]:
+    """The ids of a text with the default tokenizer, as a 1-D array of its dtype, or of `dtype` ("int64" for torch).
 
     All special tokens are recognised. The default is the one that `nbbpe.use` set, else the one at the path in the
     environment variable NBBPE_TOKENIZER. Raises RuntimeError if no default is set, FileNotFoundError if the path does not
@@ -67,8 +67,10 @@ def encode_array(text: Text | Source) -> NDArray[Any]:
     >>> tok = nbbpe.use(nbbpe.train("corpus.txt", 260, ["<|endoftext|>"]))
     >>> nbbpe.encode_array("the hat")
     array([258,  32, 104, 256], dtype=uint16)
+    >>> nbbpe.encode_array("the hat", dtype="int64")
+    array([258,  32, 104, 256])
     """
-    return _chosen().encode_array(text)
+    return _chosen().encode_array(text, dtype=dtype)
 
 
 def _chosen() -> Tokenizer:

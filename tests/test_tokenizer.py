@@ -414,6 +414,8 @@ def test_a_tokenizer_that_is_chosen_while_the_environments_is_loaded_stays(small
 def test_use_sets_the_default_to_a_tokenizer_or_a_folder(small, tmp_path):
     assert nbbpe.use(small) is small
     assert np.array_equal(nbbpe.encode_array("the cat"), small.encode_array("the cat"))
+    assert nbbpe.encode_array("the cat").dtype == small.dtype
+    assert nbbpe.encode_array("the cat", dtype="int64").dtype == "int64"
     other = nbbpe.Tokenizer(BYTES, [])
     other.save(tmp_path)
     assert nbbpe.use(tmp_path) == other
