@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..encoding.encoded_inputs import EncodesParts
 from ..encoding.special_choice import ALL, Choice
 from ..sources import Part, Tally
+from ..system.lazy import lazy
 from ..system.part_joiner import Joiner, Sink
 from ..system.paths import Path
 from ..text.utf8 import Text
@@ -32,7 +33,7 @@ _REPORT_BYTES = 2 << 20  # of ids between two reports of progress
 class EncodesFiles(Described, EncodesParts, Protocol):
     """The methods of a Tokenizer that writing a file of ids needs."""
 
-    @property
+    @lazy  # as the Tokenizer declares it: pyright takes no property for it, and would refuse tok.encode_file
     def _encoder(self) -> Encoder: ...
 
     def _splitting_with(self, split_with: str | None) -> EncodesFiles: ...
