@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import pickle
 import re
@@ -612,6 +613,27 @@ def test_a_name_of_another_library_says_what_it_is_called_here(small):
     with pytest.raises(AttributeError, match=r"^'Tokenizer' object has no attribute 'encod'$") as raised:
         small.encod  # noqa: B018
     assert raised.value.name == "encod"  # by which Python suggests a name
+
+
+def test_a_subclass_may_have_such_a_name(small):
+    class Chat(nbbpe.Tokenizer):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            self.bos_id = 3
+
+        def batch_decode(self, rows):
+            return self.decode_batch(rows)
+
+    chat = Chat(small.vocab, small.merges, list(small.special_tokens), small.pattern)
+    for tok in chat, copy.copy(chat):
+        assert tok.bos_id == 3
+        assert tok.batch_decode([[97]]) == ["a"]
+        assert {"bos_id", "batch_decode"} <= set(dir(tok))
+        assert "eos_id" not in dir(tok)
+    chat.bos_id = 4
+    assert (chat.bos_id, tok.bos_id) == (4, 3)
+    with pytest.raises(AttributeError, match="a Tokenizer has no 'eos_id'; use "):
+        chat.eos_id  # noqa: B018
 
 
 def test_a_call_as_in_transformers_says_what_to_use(small):

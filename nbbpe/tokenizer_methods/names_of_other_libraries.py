@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 _PADDED = "encode_padded(texts, max_length=..., pad_token=...)"
 _TRAIN = "nbbpe.train(source, vocab_size, special_tokens), which makes a Tokenizer"
@@ -96,18 +96,25 @@ OF_MODULE = {
 
 
 class _Elsewhere:
-    """A name that a Tokenizer lacks. To ask the class or a tokenizer for it, or to set it, raises AttributeError."""
+    """A name that a Tokenizer lacks. To ask the class or a tokenizer for it, or to set it, raises AttributeError.
+
+    A subclass may have the name: it can define it, as any other, and set it on its tokenizers.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
         self.__doc__ = f"Not here: use {OF_TOKENIZER[name]}."  # in `help`
 
-    def __get__(self, tokenizer: object, owner: type) -> NoReturn:
+    def __get__(self, tokenizer: object, owner: type) -> Any:
+        if tokenizer is not None and self._name in vars(tokenizer):
+            return vars(tokenizer)[self._name]
         raise AttributeError(f"a Tokenizer has no {self._name!r}; use {OF_TOKENIZER[self._name]}")
 
-    def __set__(self, tokenizer: object, value: object) -> NoReturn:
-        # As in tokenizer.pad_token = "<pad>": else it would be an attribute that nothing looks at.
-        self.__get__(tokenizer, type(tokenizer))
+    def __set__(self, tokenizer: object, value: object) -> None:
+        if NamesElsewhere in type(tokenizer).__bases__:
+            # A Tokenizer, as in tokenizer.pad_token = "<pad>": else it would be an attribute that nothing looks at.
+            self.__get__(tokenizer, type(tokenizer))
+        vars(tokenizer)[self._name] = value
 
 
 class NamesElsewhere:
@@ -126,7 +133,9 @@ class NamesElsewhere:
 
     def __dir__(self) -> Iterable[str]:
         """The names that there are."""
-        return [name for name in super().__dir__() if name not in OF_TOKENIZER]
+        own = vars(self)  # of a subclass, which may also define some
+        names = super().__dir__()
+        return [name for name in names if name not in OF_TOKENIZER or name in own or hasattr(type(self), name)]
 
 
 for _name in OF_TOKENIZER:
