@@ -14,7 +14,7 @@ _NAMED = "special_tokens, a dict from token to id, which says nothing of roles; 
 _COMPARE = "nbbpe.inspection.compare(a, b, path)"
 _ENCODING = "nbbpe.load(name), or as in tiktoken the function of nbbpe.tiktoken"
 
-# Names of tokenizers, sentencepiece, minbpe and transformers, with what a Tokenizer has for them.
+# Names of tokenizers, sentencepiece, minbpe, transformers, nanochat and Megatron, with what a Tokenizer has for them.
 OF_TOKENIZER = {
     "EncodeAsIds": "encode(text)",
     "EncodeAsPieces": "tokenize(text)",
@@ -36,6 +36,7 @@ OF_TOKENIZER = {
     "convert_ids_to_tokens": "id_to_token(id)",
     "convert_tokens_to_ids": "token_to_id(token)",
     "decode_ids": "decode(ids)",
+    "detokenize": "decode(ids)",
     "enable_padding": _PADDED,
     "enable_truncation": _PADDED,
     "encode_as_ids": "encode(text)",
@@ -43,13 +44,16 @@ OF_TOKENIZER = {
     "encode_batch_fast": "encode_batch(texts)",
     "encode_plus": "encode(text) or encode_padded([text]), or " + _TRANSFORMERS,
     "encode_special": _ID_OF,
+    "eod": _ID_OF,
     "eos_id": _ID_OF,
     "eos_token": _NAMED,
     "eos_token_id": _ID_OF,
     "from_file": "nbbpe.load(path)",
     "from_pretrained": "nbbpe.load(name)",
     "get_added_vocab": "special_tokens, a dict from token to id",
+    "get_bos_token_id": _ID_OF,
     "get_piece_size": "vocab_size",
+    "get_special_tokens": "special_tokens, a dict from token to id",
     "get_vocab": "vocab, a mapping from id to bytes",
     "get_vocab_size": "vocab_size",
     "id_to_piece": "id_to_token(id)",
