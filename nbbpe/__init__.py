@@ -9,6 +9,11 @@ from .model.version import __version__ as __version__
 from .warmup import warmup  # at once: its module has its name
 
 if TYPE_CHECKING:
+    from . import arrow_functions as arrow_functions
+    from . import evaluation as evaluation
+    from . import inspection as inspection
+    from . import njit as njit
+    from . import tiktoken as tiktoken
     from .default_tokenizer import decode, encode, encode_array, use
     from .encoding.stream_decoder import StreamDecoder
     from .idfiles.token_file import TokenFile
@@ -66,24 +71,26 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    import importlib
+if not TYPE_CHECKING:  # type checkers would take each name for one of nbbpe's, and of any type
 
-    if name in _MODULES:
-        found = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-        return found
-    from importlib.util import find_spec
+    def __getattr__(name: str) -> Any:
+        import importlib
 
-    # So `import nbbpe` is enough for every module; what Python asks for itself has underscores.
-    if not name.startswith("_") and find_spec(f"{__name__}.{name}"):
-        try:
-            return importlib.import_module(f"{__name__}.{name}")
-        except ImportError as error:  # hasattr and getattr with a default expect no other error
-            raise AttributeError(f"{__name__}.{name} cannot be imported: {error}") from error
-    from .tokenizer_methods.names_of_other_libraries import OF_MODULE
+        if name in _MODULES:
+            found = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+            return found
+        from importlib.util import find_spec
 
-    hint = f"; use {OF_MODULE[name]}" if name in OF_MODULE else ""
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+        # So `import nbbpe` is enough for every module; what Python asks for itself has underscores.
+        if not name.startswith("_") and find_spec(f"{__name__}.{name}"):
+            try:
+                return importlib.import_module(f"{__name__}.{name}")
+            except ImportError as error:  # hasattr and getattr with a default expect no other error
+                raise AttributeError(f"{__name__}.{name} cannot be imported: {error}") from error
+        from .tokenizer_methods.names_of_other_libraries import OF_MODULE
+
+        hint = f"; use {OF_MODULE[name]}" if name in OF_MODULE else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:

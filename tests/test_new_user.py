@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import bz2
 import gzip
 import inspect
@@ -96,6 +97,18 @@ def test_a_tab_key_offers_public_names_alone():
     offered = {name for name in dir(nbbpe) if not name.startswith("__")}
     assert offered == modules | set(nbbpe.__all__)
     assert all(hasattr(nbbpe, name) for name in offered)
+
+
+def test_type_checkers_know_public_names_alone():
+    """To them, a module with `__getattr__` has every name, of any type, misspelt ones too."""
+    known = set()
+    for node in ast.parse(inspect.getsource(nbbpe)).body:
+        is_for_them = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for each in node.body if is_for_them else [node]:
+            if isinstance(each, ast.ImportFrom):
+                known |= {alias.asname or alias.name for alias in each.names}
+            assert getattr(each, "name", "") != "__getattr__"
+    assert known >= {name for name in dir(nbbpe) if not name.startswith("__")}
 
 
 # Paths and documents are told apart by the caller
