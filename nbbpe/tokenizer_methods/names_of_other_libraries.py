@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 _PADDED = "encode_padded(texts, max_length=..., pad_token=...)"
 _TRAIN = "nbbpe.train(source, vocab_size, special_tokens), which makes a Tokenizer"
@@ -128,12 +128,14 @@ class NamesElsewhere:
     1.12 times as long, counting its tokens 1.25 times.
     """
 
-    def __call__(self, *args: object, **options: object) -> NoReturn:
-        # No alias of `encode`: in transformers a call gives a dict with input_ids and more.
-        raise TypeError(
-            "a Tokenizer cannot be called: use encode(text), encode_batch(texts) or encode_padded(texts), or "
-            f"{_TRANSFORMERS}, which is called as in transformers"
-        )
+    if not TYPE_CHECKING:  # type checkers report a call themselves, and a subclass may define its own
+
+        def __call__(self, *args: object, **options: object) -> None:
+            # No alias of `encode`: in transformers a call gives a dict with input_ids and more.
+            raise TypeError(
+                "a Tokenizer cannot be called: use encode(text), encode_batch(texts) or encode_padded(texts), or "
+                f"{_TRANSFORMERS}, which is called as in transformers"
+            )
 
     def __dir__(self) -> Iterable[str]:
         """The names that there are."""
