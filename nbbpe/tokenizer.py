@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .model.model import Model
-from .model.vocab_checks import Merge, Vocab
+from .model.vocab_checks import Merge
 from .patterns.pattern_argument import PatternLike
 from .system.excerpt import shown
 from .system.integers import check_integer
@@ -57,7 +57,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames, TokenizerBat
 
     def __init__(
         self,
-        vocab: Vocab,
+        vocab: Mapping[int, bytes],
         merges: Sequence[Merge],
         special_tokens: Sequence[str] | Mapping[str, int] | None = None,
         pattern: PatternLike = "gpt2",

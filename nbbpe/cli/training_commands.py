@@ -196,22 +196,6 @@ def _print_trained(target: str, tokenizer: Tokenizer, seconds: float, as_json: b
     print_figures(figures, [said], as_json)
 
 
-def _texts_or_counts(
-    inputs: Sequence[str], counts: Sequence[str], mixture: str | None
-) -> tuple[Sequence[str], Sequence[str]]:
-    """The inputs and the counts. Raises a usage error unless one of the two is given, or a mixture."""
-    if counts:
-        # `--counts counts/*.parquet` without quotes: the shell makes inputs of all but the first.
-        more = [name for name in inputs if name.lower().endswith(ENDINGS)]
-        counts, inputs = [*counts, *more], [name for name in inputs if name not in more]
-    if [bool(inputs), bool(counts), mixture is not None].count(True) != 1:
-        raise click.UsageError("give the texts to train on, --mixture or --counts; not two of these")
-    for name in counts:
-        if os.path.isfile(name) and not name.lower().endswith(ENDINGS):
-            raise click.UsageError(f"--counts {name!r} must end in one of {', '.join(ENDINGS)}")
-    return inputs, counts
-
-
 @command(
     "nbbpe count-words corpus.txt --special '<|endoftext|>' -o counts.parquet",
     "nbbpe count-words 'data/*.jsonl.gz' --pattern cl100k -o counts.arrow",

@@ -89,7 +89,7 @@ class Model:
     @classmethod
     def checked(
         cls,
-        vocab: Vocab,
+        vocab: Mapping[int, bytes],
         merges: Sequence[Merge],
         special_tokens: SpecialTokens | None,
         pattern: PatternLike,
