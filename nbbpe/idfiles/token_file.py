@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import mmap
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -132,7 +132,13 @@ class TokenFile:
     def __len__(self) -> int:
         return self._n_ids
 
-    def __getitem__(self, place: int | slice | NDArray[Any]) -> Any:
+    @overload
+    def __getitem__(self, place: int | np.integer) -> int: ...
+
+    @overload
+    def __getitem__(self, place: slice | Sequence[int] | NDArray[Any]) -> NDArray[Any]: ...
+
+    def __getitem__(self, place: Any) -> Any:
         """The id at a place, an int; for a slice or an array of places, the ids, as a view or an array of `dtype`."""
         try:
             found = np.asarray(self.ids)[place]
@@ -226,7 +232,7 @@ class TokenFile:
     # Batches
 
     def windows(
-        self, block_size: int, rng: np.random.Generator | int | None = None, *, batch_size: int = 1
+        self, block_size: int, rng: np.random.Generator | int | Sequence[int] | None = None, *, batch_size: int = 1
     ) -> Iterator[Batch]:
         """Random batches without end: nanoGPT's get_batch is `x, y = next(batches)`.
 
