@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Mapping
-from functools import partial, wraps
+from functools import partial, update_wrapper
 from typing import Any
 
 from tokenizers import Tokenizer as Backend
@@ -190,13 +190,15 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     def _switch_to_input_mode(self) -> None:
         """Nothing. transformers 5 looks for it in each call; where it is missing, that takes a tenth of a short one."""
 
-    @wraps(PreTrainedTokenizerFast.__call__)
     def __call__(self, text: Any = None, *args: Any, **options: Any) -> Any:
         # To sort the options of a text alone takes a sixth of a short call.
         if type(text) is str and not args and not options:
             usual = {**_USUAL_OPTIONS, "split_special_tokens": self.split_special_tokens}
             return self._encode_plus(text, None, **usual)
         return super().__call__(text, *args, **options)
+
+    # As `wraps` does, after which type checkers would take the text for the tokenizer.
+    update_wrapper(__call__, PreTrainedTokenizerFast.__call__)
 
     # transformers 5 calls `_encode_plus` for a text or a batch, 4 for a text only; for a batch it calls the other.
 
