@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from typing import Any
 
 from numpy.typing import DTypeLike, NDArray
 
+from .encoding.decoder import Ids
 from .loading import load
 from .system.paths import Path
 from .text.byte_source import Source
@@ -45,7 +45,7 @@ def encode(text: Text | Source) -> list[int]:
     return Tokenizer.encode(_chosen(), text)  # also where it is a tiktoken.Encoding, whose own defaults are others
 
 
-def decode(ids: Iterable[int] | NDArray[Any]) -> str:
+def decode(ids: Ids) -> str:
     """The text of ids with the default tokenizer; see `encode_array` and `Tokenizer.decode`.
 
     >>> import nbbpe

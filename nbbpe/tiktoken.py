@@ -12,13 +12,13 @@ from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .encoding import batches
-from .encoding.decoder import check_in_order
+from .encoding.decoder import Ids, check_in_order
 from .encoding.threads import check_threads
 from .formats import tiktoken as files
 from .formats.recognise import read_model
@@ -194,7 +194,7 @@ class Encoding(Tokenizer):
         """See `Tokenizer.encode_segments`: special tokens in a text that is trusted are allowed."""
         return batches.encode_segments(segments, super().encode, super().encode_ordinary)
 
-    def decode_bytes(self, tokens: Iterable[int] | NDArray[Any], *, skip_special_tokens: bool = False) -> bytes:
+    def decode_bytes(self, tokens: Ids, *, skip_special_tokens: bool = False) -> bytes:
         """The bytes that ids stand for. Raises OverflowError for an id below 0 or of more than 32 bits, KeyError for any
         other that is unknown, TypeError for what is not an integer.
 
@@ -211,9 +211,7 @@ class Encoding(Tokenizer):
         except ValueError as error:
             raise KeyError(str(error)) from None
 
-    def decode(
-        self, tokens: Iterable[int] | NDArray[Any], errors: str = "replace", *, skip_special_tokens: bool = False
-    ) -> str:
+    def decode(self, tokens: Ids, errors: str = "replace", *, skip_special_tokens: bool = False) -> str:
         """The text that ids stand for. Other arguments and errors are those of `decode_bytes`."""
         if type(tokens) is list:  # as below, at less cost
             try:
@@ -222,7 +220,7 @@ class Encoding(Tokenizer):
                 pass
         return self.decode_bytes(tokens, skip_special_tokens=skip_special_tokens).decode(errors=errors)
 
-    def decode_with_offsets(self, tokens: Iterable[int] | NDArray[Any]) -> tuple[str, list[int]]:
+    def decode_with_offsets(self, tokens: Ids) -> tuple[str, list[int]]:
         """The text, and the character in which each token starts. Errors are those of `decode_bytes`."""
         if hasattr(tokens, "__next__"):
             tokens = list(tokens)
@@ -237,7 +235,7 @@ class Encoding(Tokenizer):
         found = self._model.vocab.get(token) if type(token) is int else None  # as below, at less cost
         return super().decode_single_token_bytes(_in_32_bits(token)) if found is None else found
 
-    def decode_tokens_bytes(self, tokens: Iterable[int] | NDArray[Any]) -> list[bytes]:
+    def decode_tokens_bytes(self, tokens: Ids) -> list[bytes]:
         """The bytes of each id. Errors are those of `decode_bytes`."""
         check_in_order(tokens)
         vocab = self._model.vocab
@@ -245,7 +243,7 @@ class Encoding(Tokenizer):
 
     def decode_batch(  # type: ignore[override]
         self,
-        batch: Iterable[Iterable[int]],
+        batch: Iterable[Ids],
         *,
         errors: str = "replace",
         skip_special_tokens: bool = False,
@@ -265,7 +263,7 @@ def _choice(allowed: _Allowed, disallowed: _Disallowed) -> tuple[_Allowed, Liter
     return allowed, disallowed
 
 
-def _in_32_bits(token: int) -> int:
+def _in_32_bits(token: SupportsIndex) -> int:
     """An id as int, also of a bool, which is an integer to tiktoken. Raises OverflowError where tiktoken does."""
     token_id = operator.index(token)
     if not 0 <= token_id < _N_IDS:

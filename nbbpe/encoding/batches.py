@@ -15,13 +15,12 @@ from ..text.item_checks import check_items
 from ..text.text_rows import RowsReader, cut_rows, rows_of
 from ..text.utf8 import Text
 from ..text.windows import NO_ID
+from .decoder import Ids
 from .encoder import SHORT, Encoder
 from .special_choice import Chosen, pack_special_tokens
 from .threads import MemoryPart, check_threads, encode_parts, part_bytes, stretches, threads_for
 
 _FEW = 32  # texts; up to so many are encoded one by one in less time than it takes to start a batch
-
-Ids = Iterable[int] | NDArray[Any]
 
 
 class FlatBatch(NamedTuple):

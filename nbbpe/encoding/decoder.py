@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from ..model.packed_vocab import without_far_ids
 from ..system.excerpt import shown
 from ..system.lazy import lazy
+
+# Integers of any type but bool, those of NumPy and torch too.
+Ids = Iterable[SupportsIndex] | NDArray[Any]
 
 # How many ids are looked up one by one (40 ns each, 5 in the compiled loop) before that loop is loaded: if kernels are in
 # use already, when loading takes some milliseconds, and if the kernel loader must be imported first.
@@ -80,7 +83,7 @@ class Decoder:
         self._idle: list[_Out] = []  # append and pop are atomic; empty until the first use of the compiled loop
         self._n_ids = 0  # ids that were decoded until then
 
-    def decode(self, ids: Iterable[int] | NDArray[Any], errors: str | None = None) -> Any:
+    def decode(self, ids: Ids, errors: str | None = None) -> Any:
         """The bytes of ids; or with `errors`, as in bytes.decode, the text as a str.
 
         Raises ValueError that names an invalid id, TypeError if `ids` is not iterable, or has no ids in an order.

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable
-from typing import Any, Protocol
-
-from numpy.typing import NDArray
+from typing import Protocol
 
 from ..system.choices import check_bool
 from ..system.excerpt import shown
-from .decoder import check_errors
+from .decoder import Ids, check_errors
 
 
 class Decodes(Protocol):
@@ -19,7 +16,7 @@ class Decodes(Protocol):
     def id_to_token(self, token_id: int) -> bytes | None:
         """The bytes of a token, or None if no token has this id."""
 
-    def decode_bytes(self, ids: Iterable[int] | NDArray[Any], *, skip_special_tokens: bool = False) -> bytes:
+    def decode_bytes(self, ids: Ids, *, skip_special_tokens: bool = False) -> bytes:
         """The bytes that ids stand for. Raises ValueError that names an id outside the vocabulary."""
 
 
@@ -74,7 +71,7 @@ class StreamDecoder:
             raise ValueError(f"push takes one id, not {shown(token_id)}; feed takes several")
         return self.feed((token_id,))
 
-    def feed(self, ids: Iterable[int] | NDArray[Any]) -> str:
+    def feed(self, ids: Ids) -> str:
         """The text that more ids complete. Raises ValueError for an unknown id, and then takes none of them.
 
         >>> decoder.feed([258, 32, 258])

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, MappingView
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..encoding import threads
-from ..encoding.batches import Ids, rows_of_batch
-from ..encoding.decoder import Decoder, as_array, check_errors
+from ..encoding.batches import rows_of_batch
+from ..encoding.decoder import Decoder, Ids, as_array, check_errors
 from ..encoding.stream_decoder import StreamDecoder
 from ..encoding.tokens import in_characters
 from ..system.choices import check_bool
@@ -23,7 +22,7 @@ from .data import TokenizerData
 class TokenizerDecoding(TokenizerData):
     """Decodes ids to text or bytes: one text, a batch, an Arrow column, or ids as they arrive."""
 
-    def decode_bytes(self, ids: Iterable[int] | NDArray[Any], *, skip_special_tokens: bool = False) -> bytes:
+    def decode_bytes(self, ids: Ids, *, skip_special_tokens: bool = False) -> bytes:
         """The bytes that ids stand for.
 
         Ids are integers of any type but bool; an array of them has one dimension. `skip_special_tokens` skips the ids of
@@ -36,9 +35,7 @@ class TokenizerDecoding(TokenizerData):
         data: bytes = self._decoding(skip_special_tokens).decode(ids)
         return data
 
-    def decode(
-        self, ids: Iterable[int] | NDArray[Any], errors: str = "replace", *, skip_special_tokens: bool = False
-    ) -> str:
+    def decode(self, ids: Ids, errors: str = "replace", *, skip_special_tokens: bool = False) -> str:
         """The text that ids stand for; `errors` says what to do with invalid UTF-8, as in bytes.decode.
 
         `skip_special_tokens` skips the ids of special tokens. Raises ValueError as `decode_bytes` does, and
@@ -104,7 +101,7 @@ class TokenizerDecoding(TokenizerData):
                 raise ValueError(f"{at}: {error}") from error
         return texts
 
-    def decode_with_offsets(self, ids: Iterable[int] | NDArray[Any]) -> tuple[str, list[int]]:
+    def decode_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
         """The text that ids stand for, and for each token the index of the character in which it starts.
 
         Like tiktoken's method of this name; `tokenize` gives offsets from a text. Raises UnicodeDecodeError if the bytes

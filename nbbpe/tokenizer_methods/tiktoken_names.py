@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..encoding.batches import Ids, rows_of_batch
-from ..encoding.decoder import check_in_order
+from ..encoding.batches import rows_of_batch
+from ..encoding.decoder import Ids, check_in_order
 from ..encoding.special_choice import ALL, NONE, Choice
 from ..encoding.threads import check_threads
 from ..system.excerpt import shown
@@ -100,7 +99,7 @@ class TiktokenNames(TokenizerBatches, TokenizerDecoding):
         """
         return self._model.vocab[operator.index(token)]
 
-    def decode_tokens_bytes(self, tokens: Iterable[int] | NDArray[Any]) -> list[bytes]:
+    def decode_tokens_bytes(self, tokens: Ids) -> list[bytes]:
         """The bytes of each id. Raises KeyError for an unknown id, TypeError for what is not an integer.
 
         >>> tok.decode_tokens_bytes([258, 261])
