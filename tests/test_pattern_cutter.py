@@ -24,6 +24,7 @@ BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False}
 WORD_END = {"type": "WordEnd", "suffix": "</w>"}
 DIGITS = {"type": "Split", "pattern": {"Regex": r"\p{N}"}, "behavior": "Isolated", "invert": False}
 CLIP = r"<\|end\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+SIGNS = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": False}
 WHITESPACE = [*"\t\n\r \x0b\x0c\x85\xa0\u1680\u2003\u2028\u205f\u3000", "  "]
 CHARACTERS = [*"abXY019'!?_-<|>\0\x1c", "'s", "'re", "<|end|>"]
 CHARACTERS += [*"\u00e9\u00df\u0130\u03a3\u1e9e\u00bd\u6f22\u200d", "\u304b\u3099", "\U0001f600", "e\u0301"]
@@ -42,6 +43,7 @@ EXACT: dict[str, list[dict[str, Any]]] = {
     "words that whitespace or the end ends": [keeping(r"\p{L}+(?=\s)|\p{L}+(?![\s\S])|\p{L}|[^\s\p{L}]+")],
     "letters alone": [keeping(r"\p{L}+")],
     "a string": [{**keeping(""), "pattern": {"String": "x"}}],
+    "signs before words": [{"type": "WhitespaceSplit"}, SIGNS],
 }
 # Exact, too, and what is not whitespace is dropped, or whitespace is not.
 OTHERS: dict[str, list[dict[str, Any]]] = {
@@ -64,7 +66,14 @@ OTHERS: dict[str, list[dict[str, Any]]] = {
             ("letters", r"\w+", False),
         )
     },
+    "signs before numbers": [{**keeping(r"\p{N}+"), "behavior": "Isolated"}, DIGITS, SIGNS],
     "between characters": [{"type": "CharDelimiterSplit", "delimiter": " "}],
+}
+# Exact, and nothing is cut.
+UNCUT: dict[str, list[dict[str, Any]]] = {
+    "signs": [SIGNS],
+    "backslashes": [{**SIGNS, "replacement": "\\"}],
+    "signs in place of spaces": [{**SIGNS, "prepend_scheme": "never", "replacement": "_"}],
 }
 INEXACT: dict[str, list[dict[str, Any]]] = {
     "a match that depends on a newline at the end": [keeping(r"\p{L}+$|\p{L}")],
@@ -76,7 +85,9 @@ INEXACT: dict[str, list[dict[str, Any]]] = {
     "a string of two characters": [{**keeping(""), "pattern": {"String": "ab"}}],
     "a split of what a Split joins": [{**keeping(r"\s+"), "behavior": "Contiguous"}, DIGITS],
     "the ends of words alone": [WORD_END],
-    "another step": [{"type": "Metaspace", "replacement": "_"}],
+    "Metaspace that splits": [{"type": "Metaspace", "replacement": "_"}],
+    "signs after what only `regex` can split": [keeping(r"(\p{L})\1|\p{L}"), SIGNS],
+    "signs after another step": [DIGITS, {"type": "Whitespace"}, SIGNS],
     "a later step that drops text": [{"type": "Whitespace"}, keeping(r"\p{L}+")],
     "what only `regex` can split": [keeping(r"(\p{L})\1|\p{L}")],
 }
@@ -97,6 +108,9 @@ def test_windows_are_cut_as_their_stretches(kind, at_once, prefix_space, monkeyp
     monkeypatch.setattr(pattern_cutter, "_AT_ONCE", at_once)
     monkeypatch.setattr(pattern_cutter, "_SHORT", at_once)
     cutter = Cutter.of((EXACT | OTHERS)[kind])
+    if prefix_space and cutter.sign:
+        assert not PatternCutter(cutter, prefix_space).is_exact
+        return
     by_kernels = PatternCutter(cutter, prefix_space)
     assert by_kernels.is_exact
     assert by_kernels.drops_whitespace == (kind in EXACT)
@@ -137,6 +151,26 @@ def test_invalid_utf_8_and_empty_breaks_are_left_to_the_cutter():
     assert cutter.cut(b" \n", none)[0] == b""
 
 
+@pytest.mark.parametrize("kind", UNCUT)
+def test_metaspace_writes_signs_in_all_stretches_at_once(kind):
+    cutter = Cutter.of(UNCUT[kind])
+    data, stretches, breaks, rows = b"", [], [], []
+    for number, stretch in enumerate([*texts(60, 1), "", " ", "a\udcc3 b", "  \u2581", "\\1"]):
+        token = (b"\xff", b"<|end of text|>")[number % 2]
+        data += stretch.encode(errors="surrogateescape")
+        breaks.append([len(data), len(data) + len(token), number - 2])
+        data += token
+        stretches.append("".join(cutter.parts(stretch)).encode(errors="surrogateescape"))
+        end = sum(map(len, stretches)) + number
+        rows.append([end, end + 1, number - 2])
+    found = PatternCutter(cutter).cut(data + b" c", np.array(breaks))
+    assert found is not None
+    assert found[1].tolist() == rows
+    assert found[0] == b"\xff".join([*stretches, "".join(cutter.parts(" c")).encode()])
+    assert PatternCutter(cutter).cut(b"a\xff\xff", np.array([[1, 2, 0]])) is None
+    assert not PatternCutter(cutter, prefix_space=True).is_exact
+
+
 NORMALIZERS: dict[str, list[dict[str, Any]]] = {
     "none": [],
     "CLIP": [{"type": "NFC"}, {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}, {"type": "Lowercase"}],
@@ -173,11 +207,14 @@ def loaded(folder: Path, steps: list[dict[str, Any]], normalizers: list[dict[str
 @pytest.mark.parametrize("normalizer", NORMALIZERS)
 @pytest.mark.parametrize(
     "kind",
-    mostly_slow([*EXACT, *OTHERS], ["CLIP", "BertPreTokenizer", "whitespace that is kept", "what is between whitespace"]),
+    mostly_slow(
+        [*EXACT, *OTHERS, *UNCUT],
+        ["CLIP", "signs", "BertPreTokenizer", "whitespace that is kept", "what is between whitespace"],
+    ),
 )
 @pytest.mark.parametrize("tokens", [{}, {"<|end|>": False, "xY": True, "\u00e9?": True}, {"a b": True}])
 def test_large_windows_are_encoded_as_small_ones(tmp_path, monkeypatch, sizes, kind, normalizer, tokens):
-    tokenizer = loaded(tmp_path, (EXACT | OTHERS)[kind], NORMALIZERS[normalizer], tokens)
+    tokenizer = loaded(tmp_path, (EXACT | OTHERS | UNCUT)[kind], NORMALIZERS[normalizer], tokens)
     is_cut = tokenizer._model.extras.cutter is not None  # or a pattern says all that the steps do
     cut = PatternCutter.cut
     calls: list[int] = []

@@ -112,10 +112,22 @@ class Cutter(Steps):
         return str(self.steps[-1]["suffix"]) if self.kinds[-1] == WORD_END else None
 
     @lazy
+    def sign(self) -> str | None:
+        """What the last step writes in place of each space, if it is a Metaspace that does not split; else None."""
+        last = self.steps[-1]
+        return str(last["replacement"]) if last["type"] == "Metaspace" and not last.get("split", True) else None
+
+    @lazy
+    def prepends_sign(self) -> bool:
+        """Whether it writes the sign in front of each part, too, unless that begins with one."""
+        return self.sign is not None and self.steps[-1].get("prepend_scheme", "always") == "always"
+
+    @lazy
     def regexes(self) -> tuple[str, ...]:
         """A regex whose matches, or the text between them, the first step keeps, see `keeps`, and those by which the others
-        split all that they get; empty for steps of other kinds. (For the ends of words, see `suffix`.)"""
-        steps = [step for step in self.steps if step["type"] != WORD_END]
+        split all that they get; empty for steps of other kinds. (For the ends of words and for Metaspace, see `suffix` and
+        `sign`.)"""
+        steps = self.steps[:-1] if self.sign or self.suffix else self.steps
         found = [_regex_of(step) if number == 0 or _kept(step) == BOTH else None for number, step in enumerate(steps)]
         if None in found or (self.keeps in JOINED and len(found) > 1):
             return ()

@@ -3,6 +3,8 @@
 The regex is compiled to an automaton, which finds matches and the text between them. If a character is certain to end all
 matches as the end of a text does, it takes the place of each token, and keeps documents apart: so a window is cut at once.
 Otherwise, documents are cut one by one. Which parts are matches must be certain from their first characters.
+
+Metaspace as the last step, or the only one, writes its signs in all parts at once.
 """
 
 from __future__ import annotations
@@ -42,6 +44,9 @@ class PatternCutter:
         self._keeps = cutter.keeps
         self._inverts = cutter.inverts
         self._has_suffix = cutter.suffix is not None
+        self._sign = (cutter.sign or "").encode()
+        self._only_signs = cutter.sign is not None and len(cutter.kinds) == 1
+        self._prepends_sign = cutter.prepends_sign
         self._prefix_space = prefix_space
 
     @lazy
@@ -61,6 +66,10 @@ class PatternCutter:
     @lazy
     def is_exact(self) -> bool:
         """Whether it cuts all windows of valid UTF-8 as the Cutter does. Compiles the regexes."""
+        if self._sign and self._prefix_space:  # which comes before the sign
+            return False
+        if self._only_signs:
+            return True
         if not self._regexes or not self._pattern.is_compiled:
             return False
         if self._keeps == BOTH:
@@ -92,6 +101,28 @@ class PatternCutter:
 
         None if the text is not valid UTF-8, or a break has no bytes.
         """
+        if not self._sign:
+            return self._cut_by_regexes(data, breaks)
+        found = _with_separators(data, breaks) if self._only_signs else self._cut_by_regexes(data, breaks)
+        return None if found is None else self._with_signs(*found)
+
+    def _with_signs(self, data: bytes, breaks: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
+        """The parts of a text after Metaspace, and their breaks; each break is a separator, and there are no others."""
+        if self._prepends_sign:
+            data = self._needs_sign.sub(lambda _: SEPARATOR + self._sign, SEPARATOR + data)[1:]
+        data = data.replace(b" ", self._sign)
+        moved = breaks.copy()
+        moved[:, 0] = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == SEPARATOR[0])
+        moved[:, 1] = moved[:, 0] + 1
+        return data, moved
+
+    @lazy
+    def _needs_sign(self) -> re.Pattern[bytes]:
+        """Finds each separator before a part that gets a sign."""
+        return re.compile(SEPARATOR + b"(?!%b| |%b|\\Z)" % (SEPARATOR, re.escape(self._sign)))
+
+    def _cut_by_regexes(self, data: bytes, breaks: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]] | None:
+        """See `cut`; without a sign."""
         text = padded(data)
         lengths = breaks[:, 1] - breaks[:, 0]
         if not lengths.all():
@@ -175,6 +206,14 @@ class PatternCutter:
         found = [_of_document(splitter, text, first, last) for first, last in borders if first < last]
         none = [np.empty(0, dtype=np.int64)]
         return np.concatenate(none + [each[:-1] for each in found]), np.concatenate(none + [each[1:] for each in found])
+
+
+def _with_separators(data: bytes, breaks: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]] | None:
+    """A text with a separator in the place of each break, and the breaks, of which only the ids count; None if the text
+    between them has a separator, which is invalid UTF-8."""
+    starts, ends = [0, *breaks[:, 1].tolist()], [*breaks[:, 0].tolist(), len(data)]
+    joined = SEPARATOR.join([data[start:end] for start, end in zip(starts, ends, strict=True)])
+    return (joined, breaks) if joined.count(SEPARATOR) == len(breaks) else None
 
 
 def _joins(is_match: NDArray[np.bool_], behavior: str) -> NDArray[np.bool_]:

@@ -151,7 +151,8 @@ class Preparation:
         cutter = None
         if self.cutter is not None:
             self._seen[0] += len(text)
-            cutter = self._pattern_cutter if len(text) >= _LEAST_CUT and self._seen[0] >= _PAYS else None
+            pays = self._seen[0] >= _PAYS or not self.cutter.regexes  # which compile
+            cutter = self._pattern_cutter if len(text) >= _LEAST_CUT and pays else None
             # Else spaces are kept, or matter before they are dropped.
             if cutter and cutter.drops_whitespace and not (later.longest and self.seeks_spaces):
                 steps = self.chain.steps_that_matter
