@@ -39,7 +39,7 @@ from nbbpe.patterns.pattern import NAMED
 from nbbpe.sources import Tally, find_inputs
 from nbbpe.text import normal_check, normalization, windows
 from nbbpe.text.chunks import CutRules
-from nbbpe.text.normal_characters import FORMS, joining_characters
+from nbbpe.text.normal_characters import FORMS, changing_characters, joining_characters
 from nbbpe.text.rewriting import RewritingReader
 from nbbpe.text.utf8 import padded, to_bytes
 from nbbpe.text.windows import NO_ID
@@ -439,6 +439,7 @@ def test_what_is_between_breaks_is_normalized_alone(form):
     """Breaks of special tokens, also of such as are not normal or have a space, and of what separates documents."""
     rng = random.Random(form)
     parts = ["the cat ", "th\u00e9 ", "e\u0301", "\u0323\u0301", "\ufb01", "\u1100\u1161", "\u4e2d", "\n", " ", "\udcfe"]
+    parts += ["\udcff"] * (form == "NFC")  # the byte that is put between stretches
     tokens = ["<s>", "<e\u0301 \u0301>", "\u0301", "\udcff"]
     for _ in range(examples(300, 5000)):
         data = expected = b""
@@ -453,6 +454,36 @@ def test_what_is_between_breaks_is_normalized_alone(form):
             data, expected = data + token, expected + token
         found, found_breaks = normalization.normalized(data, np.array(breaks, dtype=np.int64).reshape(-1, 3), form)
         assert (found, found_breaks.tolist()) == (expected, moved)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("form", ["NFC", "NFKC"])
+def test_clusters_that_may_change_are_normalized_alone(form, monkeypatch):
+    monkeypatch.setattr(normalization, "_SHORT", 0)
+    monkeypatch.setattr(normalization, "_PAYS", 0)
+    by_lines = normalization._by_lines
+    lines: list[str] = []
+    monkeypatch.setattr(normalization, "_by_lines", lambda text, form: lines.append(text) or by_lines(text, form))
+    rng = random.Random(form)
+    marks = [each for each in changing_characters() if unicodedata.combining(each)]
+    pools = [
+        list(changing_characters()),
+        marks,
+        ["\u0301", "\u0323", "\u0344", "\u0f73", "\u0345", "\u05bc", "\u05b4", "\u09be", "\u09c7", "\U0001d165"],
+        ["\u1100", "\u1112", "\u1161", "\u1175", "\u11a7", "\u11a8", "\uac00", "\uac01", "\ud7a3"],
+        ["\udc80", "\udcff", "\udcc3", "\ud800", "\r\n", "\x85", "\u2028", "\uff01", "\u3000", "\ufb01", "\u1e9b"],
+        ["e", "A", " ", "   ", "\n", "xyz", "\u4e2d\u56fd"],
+    ]
+    n = examples(2000, 20_000)
+    for _ in range(n):
+        some = rng.sample(pools, rng.randrange(1, 4))
+        text = "".join(rng.choice(rng.choice(some)) + rng.choice(["", "ab", "\u4e2d"]) for _ in range(rng.randrange(1, 20)))
+        assert normalization.normalized_text(text, form) == unicodedata.normalize(form, text), ascii(text)
+    assert 0 < len(lines) < n  # where most characters may change
+    lines.clear()
+    long = "x" * 200 + "e" + "\u0301\u0323" * 40
+    assert normalization.normalized_text(long, form) == unicodedata.normalize(form, long)
+    assert lines[-1][-1] == "\u0323"
 
 
 def test_several_processes_give_the_same(nfc, plain, tmp_path, sizes):

@@ -15,7 +15,7 @@ import numpy as np
 from ..model.model import Model
 from ..model.special_tokens import find_overlap, pack
 from ..text.byte_fallback import ByteFallback
-from ..text.normal_check import parts_of
+from ..text.normal_check import ascii_parts
 from ..text.preparation import Preparation, TextState, can_be_cut, last_cut
 from ..text.rewriting import Rewrite, RewritingReader, rewritten_window
 from ..text.ruled_tokens import Rule
@@ -219,7 +219,7 @@ def _overlapping(text: str, longest: int) -> Iterator[str | bytes]:
     """A text in parts, as bytes, and what is around each place between two: texts of up to `longest` characters, and
     what a normal form changes, are in one of these."""
     last = ""
-    for part in parts_of(text):
+    for part in ascii_parts(text):
         if last and longest > 1:
             yield to_bytes(last[1 - longest :] + part[: longest - 1])
         yield to_bytes(part)

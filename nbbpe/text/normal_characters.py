@@ -60,6 +60,31 @@ def joining_characters(form: Form) -> str:
     return "".join(later.union([each for each, new in pairs if new[0] in later or unicodedata.combining(new[0])]))
 
 
+JOINS, IS_DOUBTFUL = 1, 2
+
+
+@functools.cache
+def normal_table(form: Form) -> NDArray[np.uint8]:
+    """What a form may do to each code point, uint8[0x110000]; 0 if it is inert.
+
+    JOINS, IS_DOUBTFUL : whether it is one of `joining_characters`, and whether the form changes it, or may compose it with
+        the text before
+    the bits above     : a number in the order of its combining class
+    """
+    changing, new = changing_characters(), changed_to(form)
+    classes = list(map(unicodedata.combining, changing))
+    number_of = {each: number << 2 for number, each in enumerate(sorted({0, *classes}))}  # of which there are 57
+    table = np.zeros(sys.maxunicode + 1, dtype=np.uint8)
+    table[list(map(ord, changing))] = [number_of[each] for each in classes]
+    table[list(map(ord, joining_characters(form)))] |= JOINS
+    doubtful = {each for each, made in zip(changing, new, strict=True) if each != made}
+    if form != decomposed(form):  # then what is composed stays so, and what it is composed of may be
+        composed = zip(changing, changed_to("NFC"), changed_to("NFD"), strict=True)
+        doubtful.update("".join([parts[1:] for each, made, parts in composed if each == made]))
+    table[list(map(ord, doubtful))] |= IS_DOUBTFUL
+    return table
+
+
 @functools.cache
 def inert_characters(form: Form) -> NDArray[np.uint8]:
     """A bit for each code point that kernels look up, the lowest first: whether the character is inert in a form.

@@ -16,7 +16,7 @@ from .utf8 import CHECKED_CHARACTERS, LONGEST_CHARACTER, has_surrogates, to_byte
 
 _FEW, _MANY = 1 << 12, 1 << 23  # bytes or characters: of a text, and of all texts, up to which `unicodedata` checks alone
 # Bytes, about, that are doubtful from a character on that is not inert: at first, and where there are many of them.
-_LEAST, _MOST = 1 << 7, 1 << 12
+_LEAST, _MOST = 1 << 7, 1 << 16
 
 _ASCII = re.compile("[\\x00-\\x7f]")
 _n_checked = 0  # bytes or characters, so far
@@ -31,7 +31,7 @@ def is_normal(text: str | bytes, form: Form) -> bool:
             if has_surrogates(text):  # which may be the bytes of a character
                 text = to_text(to_bytes(text))
             return unicodedata.is_normalized(form, text)
-        return all(is_normal(to_bytes(part), form) for part in parts_of(text))
+        return all(is_normal(to_bytes(part), form) for part in ascii_parts(text))
     parts = doubtful_parts(text, form)
     return all(unicodedata.is_normalized(form, to_text(text[start:end])) for start, end in parts)
 
@@ -67,8 +67,9 @@ def _kernel_pays(n: int) -> bool:
     return n > _FEW and _n_checked > _MANY
 
 
-def parts_of(text: str) -> Iterator[str]:
-    """A text in parts that may be checked one by one, so that not all of it is copied: each begins with ASCII."""
+def ascii_parts(text: str) -> Iterator[str]:
+    """A text in parts that may be checked, or normalized, one by one, so that not all of it is copied: each begins with
+    ASCII."""
     start = 0
     while start < len(text):
         found = _ASCII.search(text, start + CHECKED_CHARACTERS)
