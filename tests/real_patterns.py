@@ -147,5 +147,5 @@ LEFT_TO_REGEX: dict[str, str | list[str]] = {
     "llama.cpp: SuperBPE": [r"\p{N}+", r"(?=(\d{3})+(?!\d))"],
 }
 
-# What `regex` must see all of a text for: the parser has no look-behind at two characters.
-WITHOUT_PIECES = r"(?<=\s\s?)\w+|\w+|\s+|[^\w\s]+"
+# What `regex` must see all of a text for: the parser has no look-behind with an atomic group.
+WITHOUT_PIECES = r"(?<=(?>\s\s?))\w+|\w+|\s+|[^\w\s]+"

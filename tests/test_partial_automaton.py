@@ -64,6 +64,9 @@ EXAMPLES = {
     r"(?:a?b?){2,}c|(?:x|y)?+z|\w| ": (["z", "d d"], ["a", "xz", "cy"]),
     r"a+$|.|\n": (["a", "ab\n", "\n"], ["a\n", "baa\nb"]),
     r"(?<=b)a+\Z|\w|\n": (["ba", "ba\n", "\nab"], []),
+    # A look-behind at several characters is undecided after the last of them alone.
+    r"(?<=ab)c|\w|\W": (["ab", "cac", "ab-c"], ["abc", "bc"]),
+    r"(?<!\d\d)a|\w|\W": (["a", "1-a", "baa"], ["1a", "11a"]),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import time
+from itertools import pairwise
 
 import naive
 import numpy as np
@@ -21,6 +22,7 @@ from nbbpe.encoding import regex_encoder
 from nbbpe.patterns import automaton, checked_automaton
 from nbbpe.patterns.boundaries import certain_pairs
 from nbbpe.patterns.checked_automaton import level_of
+from nbbpe.patterns.partial_automaton import compile_partly, split_if_decided
 from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.patterns.pattern_parser import Unsupported, parse
 from nbbpe.patterns.regex_boundaries import regex_boundaries
@@ -102,11 +104,65 @@ def test_boundaries_of_a_long_list_are_found_in_time():
     assert boundaries.pairs[after, before]
 
 
-@pytest.mark.parametrize("pattern", ["a*?(?<=x)", r"a*(?=b)|c", r"(?<=\s\s)a|.", r"(ab)\1|."])
+@pytest.mark.parametrize("pattern", ["a*?(?<=x)", r"a*(?=b)|c", r"(?<=\s(?=a)a)b|.", r"(?<!a*)b|.", r"(ab)\1|."])
 def test_of_some_regexes_nothing_is_certain(pattern):
     with pytest.raises(Unsupported):
         regex_boundaries(parse(pattern))
     assert not level_of(pattern).pairs.any()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "certain", "uncertain"),
+    [
+        (r"(?<=ab)c|\w+|\W", ["a ", " a", "b "], ["ab", "bc"]),
+        (r"(?<!\r\n)-|[^-]|-", ["ab", "a-", "\r-"], ["\r\n", "\n-"]),
+        (r"(?<=a(?:\d,?)+)b|(?s:.)", ["ba", "-1", ",a"], ["a1", "11", "1,", ",1", ",b", "1b"]),
+        (r"(?<=ab|c)d|(?s:.)", ["a-", "-a", "da"], ["ab", "bd", "cd"]),
+    ],
+)
+def test_no_boundary_is_within_what_a_look_behind_looks_for(pattern, certain, uncertain):
+    boundaries = regex_boundaries(parse(pattern))
+    for texts, is_certain in (certain, True), (uncertain, False):
+        for text in texts:
+            before, after = boundaries.classes_of(text).tolist()
+            assert boundaries.pairs[before, after] == is_certain, text
+
+
+@pytest.mark.exhaustive
+def test_random_look_behinds_are_split_as_by_regex():
+    rng = random.Random(3)
+    members = ["a", "b", r"\d", r"\w", r"\s", "[ab1]", r"\n", ".", "[^a]", " "]
+
+    def sequence() -> str:
+        repeats = ["", "", "", "?", "+", "*", "{2}", "{1,2}"]
+        return "".join(rng.choice(members) + rng.choice(repeats) for _ in range(rng.randint(1, 3)))
+
+    def look_behind() -> str:
+        part = "|".join(sequence() for _ in range(rng.randint(1, 2)))
+        part = rng.choice([part, f"(?:{part}){rng.choice(['+', '{2}'])}a"])
+        return rng.choice(["", f"(?<={part})", f"(?<!{part})"])
+
+    n_cuts = n_decided = 0
+    while n_cuts < examples(3000, 40_000):
+        options = [look_behind() + sequence() + look_behind() + rng.choice(["", "(?=ab)"]) for _ in range(2)]
+        pattern = "|".join(options) + rng.choice(["", r"|\w|\W", r"|\w+|\s+|[^\w\s]"])
+        try:
+            tree = parse(pattern)
+            boundaries, automaton = regex_boundaries(tree), compile_partly(tree)
+        except Unsupported:
+            continue
+        splitter = RegexSplitter(pattern)
+        for _ in range(20):
+            text = "".join(rng.choices("aab1 \n.\u00e9", k=rng.randrange(1, 10)))
+            wanted = splitter.split(text)
+            found = split_if_decided(automaton, text)
+            assert found in (None, wanted), (pattern, text)
+            classes = boundaries.classes_of(text)
+            cuts = 1 + np.flatnonzero(boundaries.pairs[classes[:-1], classes[1:]])
+            pieces = [text[start:end] for start, end in pairwise([0, *cuts.tolist(), len(text)])]
+            assert wanted == [part for piece in pieces for part in splitter.split(piece)], (pattern, text)
+            n_cuts, n_decided = n_cuts + len(cuts), n_decided + (found is not None)
+    assert n_decided > 500
 
 
 def test_a_regex_that_regex_takes_otherwise_has_no_boundaries():

@@ -103,14 +103,27 @@ class LongLookAhead:
     negative: bool
 
 
-Node = Characters | Concatenation | Choice | Repeat | LookAhead | End | LookBehind | LongLookAhead
+@dataclass(frozen=True)
+class LongLookBehind:
+    """Whether a part matches up to here; or, if negative, whether it does not.
+
+    part   : of sets, one after another, choices and repeats
+    syntax : what it is written as, for messages
+    """
+
+    part: Node
+    negative: bool
+    syntax: str
+
+
+Node = Characters | Concatenation | Choice | Repeat | LookAhead | End | LookBehind | LongLookAhead | LongLookBehind
 
 
 def sets_of(node: Node) -> Iterator[Edges]:
     """The sets of characters in a tree, perhaps several times."""
     if isinstance(node, Characters | LookAhead | LookBehind):
         yield node.members
-    elif isinstance(node, Repeat | LongLookAhead):
+    elif isinstance(node, Repeat | LongLookAhead | LongLookBehind):
         yield from sets_of(node.part)
     elif not isinstance(node, End):
         for part in node.parts if isinstance(node, Concatenation) else node.options:
@@ -224,7 +237,7 @@ class _Parser:
 
     def _repeated(self, part: Node) -> Node:
         while found := self._takes_match(r"[*+?]|\{(?!,?\})([0-9]*)(?:(,)([0-9]*))?\}"):
-            if isinstance(part, LookAhead | End | LookBehind | LongLookAhead):
+            if isinstance(part, LookAhead | End | LookBehind | LongLookAhead | LongLookBehind):
                 raise Unsupported(f"a repeated look-around or end ({found[0]!r})")
             least, most = {"*": (0, NO_LIMIT), "+": (1, NO_LIMIT), "?": (0, 1)}.get(found[0], (-1, -1))
             if least < 0:
@@ -312,9 +325,11 @@ class _Parser:
     def _look_behind(self, flags: _Flags, sign: str) -> Node:
         syntax = f"a look-behind ((?{sign}{self.rest[:4]}...)"
         inner = self._closed(self.choice(flags))
-        if not isinstance(inner, Characters):
-            raise Unsupported(syntax)
         negative = sign == "<!"
+        if not isinstance(inner, Characters):
+            if not _only_takes(inner):
+                raise Unsupported(syntax)
+            return LongLookBehind(inner, negative, syntax)
         return LookBehind(complement(inner.members) if negative else inner.members, negative, syntax)
 
     def _escape(self, flags: _Flags) -> Node:
@@ -413,6 +428,15 @@ def _word_edge(syntax: str) -> Node:
     if syntax == r"\B":
         pairs = [(after_word, before_word), (after_other, before_other)]
     return Choice(tuple(map(Concatenation, pairs)))
+
+
+def _only_takes(node: Node) -> bool:
+    """Whether a node has nothing but sets, one after another, choices, and repeats that give back what they have taken."""
+    if isinstance(node, Concatenation | Choice):
+        return all(map(_only_takes, node.parts if isinstance(node, Concatenation) else node.options))
+    return isinstance(node, Characters) or (
+        isinstance(node, Repeat) and node.mode != "possessive" and _only_takes(node.part)
+    )
 
 
 def _looked_for(node: Node) -> Node:

@@ -6,7 +6,7 @@ the match. A run is at a place, and goes on to what follows it.
 
 from __future__ import annotations
 
-from .code_points import Edges, complement
+from .code_points import Edges, complement, union
 from .pattern_parser import (
     NO_LIMIT,
     Characters,
@@ -14,6 +14,7 @@ from .pattern_parser import (
     Concatenation,
     End,
     LongLookAhead,
+    LongLookBehind,
     LookAhead,
     LookBehind,
     Node,
@@ -83,7 +84,22 @@ class Places:
             if self.asks and len(self.looks) > _MOST_LOOKS:
                 raise Unsupported(f"more than {_MOST_LOOKS} look-aheads at more than one character")
             return place
+        if isinstance(node, LongLookBehind):
+            return self._add_look_behind(node, following)
         return self._add_repeat(node, following)
+
+    def _add_look_behind(self, node: LongLookBehind, following: int) -> int:
+        """The place of a look-behind that is undecided if the last character is one that it looks for."""
+        self._not_compiled(node.syntax)
+        last = last_of(node.part)
+        unknown = self._new(UNKNOWN, 0, (following,))
+        undecided = self._new(BEHIND, self._set(last), (unknown,))
+        self.syntax[undecided] = node.syntax
+        if not node.negative:
+            return undecided
+        holds = self._new(BEHIND, self._set(complement(last), True), (following,))
+        self.syntax[holds] = node.syntax
+        return self._new(FORK, 0, (holds, undecided))
 
     def _not_compiled(self, what: str) -> None:
         if not self.partial:
@@ -136,3 +152,46 @@ def can_be_empty(node: Node) -> bool:
     if isinstance(node, Repeat):
         return node.least == 0 or can_be_empty(node.part)
     return True
+
+
+def last_of(part: Node) -> Edges:
+    r"""The characters that may be the last one of what a look-behind looks for.
+
+    >>> from nbbpe.patterns.pattern_parser import parse
+    >>> last_of(parse("ab?"))
+    (97, 99)
+    """
+    if can_be_empty(part):
+        raise Unsupported("a look-behind at what can be empty")
+    return _edge(part, -1)
+
+
+def neighbours_in(part: Node) -> list[tuple[Edges, Edges]]:
+    """Sets such that any two characters that are beside each other in what a look-behind looks for are in two of them."""
+    if isinstance(part, Repeat):
+        again = [] if part.most in (0, 1) else [(_edge(part.part, -1), _edge(part.part, 0))]
+        return again + neighbours_in(part.part)
+    if isinstance(part, Choice):
+        return [pair for option in part.options for pair in neighbours_in(option)]
+    if isinstance(part, Concatenation):
+        parts = part.parts
+        between = [(_edge(each, -1), _edge(Concatenation(parts[i:]), 0)) for i, each in enumerate(parts[:-1], 1)]
+        return between + [pair for each in parts for pair in neighbours_in(each)]
+    return []
+
+
+def _edge(part: Node, end: int) -> Edges:
+    """The characters that may be the first one (`end` 0) or the last one (-1) of a match of a part."""
+    if isinstance(part, Characters):
+        return part.members
+    if isinstance(part, Repeat):
+        return _edge(part.part, end)
+    if isinstance(part, Choice):
+        return union([_edge(option, end) for option in part.options])
+    assert isinstance(part, Concatenation)
+    found: list[Edges] = []
+    for each in part.parts if end == 0 else reversed(part.parts):
+        found.append(_edge(each, end))
+        if not can_be_empty(each):
+            break
+    return union(found)

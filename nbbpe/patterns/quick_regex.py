@@ -11,6 +11,7 @@ from .pattern_parser import (
     Choice,
     Concatenation,
     LongLookAhead,
+    LongLookBehind,
     Node,
     Repeat,
     Unsupported,
@@ -43,7 +44,7 @@ def _ways(node: Node) -> tuple[int, int]:
         if node.most == NO_LIMIT or node.most > 1:
             return n_ways, 1 if isinstance(node.part, Characters) else 2
         return n_ways + 1, n_repeats
-    if isinstance(node, LongLookAhead):
+    if isinstance(node, LongLookAhead | LongLookBehind):
         return _ways(node.part)
     n_ways, n_repeats = 1, 0
     if isinstance(node, Concatenation):

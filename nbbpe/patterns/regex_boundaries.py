@@ -6,7 +6,8 @@ character of class a and v begins with one of class b. There is a certain bounda
 
 1. whatever a run that starts in u can ask at the place has the same answer in u alone: no set has b, as none has the end,
    and look-aheads say the same of b and of the end;
-2. whatever a run that starts at the place can ask about the character before has the same answer at the start of v;
+2. whatever a run that starts at the place can ask about the character before has the same answer at the start of v, and a
+   and b are not beside each other in what a look-behind at several characters looks for;
 3. and not both a and b can be left between two matches.
 
 *Sound.* An engine goes by these answers alone, whatever it prefers: greedy, lazy, possessive or atomic. So by 1, every run
@@ -34,13 +35,14 @@ from .pattern_parser import (
     Concatenation,
     End,
     LongLookAhead,
+    LongLookBehind,
     LookAhead,
     LookBehind,
     Node,
     Repeat,
     Unsupported,
 )
-from .places import MOST_PLACES, can_be_empty
+from .places import MOST_PLACES, can_be_empty, last_of, neighbours_in
 
 _NEWLINE: Edges = (NEWLINE, NEWLINE + 1)
 
@@ -77,12 +79,16 @@ def regex_boundaries(tree: Node) -> RegexBoundaries:
         if can_be_empty(tree):
             raise Unsupported("what matches the empty text")
         start = places.add(tree, places.found)
-        symbols = Symbols.of([*places.sets, _alone(tree), _NEWLINE])
+        spanned = [each for pair in places.spanned for each in pair]
+        symbols = Symbols.of([*places.sets, *spanned, _alone(tree), _NEWLINE])
     except RecursionError:
         raise Unsupported("groups nested too deeply") from None
     *in_sets, never_left, is_newline = symbols.in_set
+    in_sets, in_spanned = in_sets[: len(places.sets)], in_sets[len(places.sets) :]
     questions = _Questions(places.of, np.array(in_sets))
     uncertain = questions.about_next() | questions.about_previous(start)
+    for before, after in zip(in_spanned[::2], in_spanned[1::2], strict=True):
+        uncertain |= before[:, None] & after
     if places.has_dollar:
         # Before a newline that ends u, `$` holds, and does not where v follows.
         uncertain[is_newline] = True
@@ -104,12 +110,14 @@ class _Places:
     no branch is preferred. To match a look-ahead, or an atomic group, is to come to `found`, too.
 
     has_dollar : whether some place asks for the last newline of the text
+    spanned    : sets of characters that are beside each other in what a look-behind looks for
     """
 
     def __init__(self) -> None:
         self.of: list[_Place] = []
         self.sets: dict[Edges, int] = {}
         self.has_dollar = False
+        self.spanned: list[tuple[Edges, Edges]] = []
         self.found = self._new(_FOUND)
 
     def _new(self, kind: int, following: Iterable[int] = (), members: Edges = (), or_edge: bool = False) -> int:
@@ -132,6 +140,9 @@ class _Places:
             return self._new(_AHEAD, [following], node.members, node.or_end)
         if isinstance(node, LookBehind):
             return self._new(_BEHIND, [following], node.members, node.or_start)
+        if isinstance(node, LongLookBehind):
+            self.spanned += neighbours_in(node.part)
+            return self._new(_BEHIND, [following], last_of(node.part))
         if isinstance(node, LongLookAhead):
             return self._new(_FORK, [self.add(node.part, self.found), following])
         if isinstance(node, End):
