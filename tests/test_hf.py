@@ -1131,6 +1131,14 @@ def test_what_is_added_or_set_behind_transformers_is_used(folders):
         each._tokenizer = type(backend).from_str(backend.to_str())
         each._tokenizer.add_tokens(["cat<new>"])
     check(ours, theirs, ["the cat<new>", "x"])
+    for each in ours, theirs:
+        each._tokenizer.add_tokens(["<newest>"])
+    check(ours, theirs, ["the<newest>", "x"])
+    made = ours.nbbpe
+    assert ours.nbbpe is made
+    ours.backend_tokenizer.model.ignore_merges = True
+    assert ours.nbbpe is not made
+    ours.backend_tokenizer.model.ignore_merges = False
     ours.backend_tokenizer.model.dropout = 0.1
     with pytest.raises(ValueError, match=r"model\.dropout is 0\.1, which makes encoding random"):
         ours("the cat")
