@@ -18,11 +18,13 @@ from nbbpe.patterns.pattern import NAMED
 from nbbpe.text import pattern_cutter, preparation
 from nbbpe.text.cutting import Cutter
 from nbbpe.text.pattern_cutter import PatternCutter
+from nbbpe.text.utf8 import padded
 from nbbpe.text.windows import CUT
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False}
 WORD_END = {"type": "WordEnd", "suffix": "</w>"}
 DIGITS = {"type": "Split", "pattern": {"Regex": r"\p{N}"}, "behavior": "Isolated", "invert": False}
+BY_THREE = {"pattern": {"Regex": r"[\s\S]{1,3}"}}
 CLIP = r"<\|end\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 SIGNS = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": False}
 WHITESPACE = [*"\t\n\r \x0b\x0c\x85\xa0\u1680\u2003\u2028\u205f\u3000", "  "]
@@ -50,12 +52,14 @@ OTHERS: dict[str, list[dict[str, Any]]] = {
     "a match that depends on the end": [keeping(r"\p{L}+(?![\s\S])|\p{L}")],
     "a match that depends on a space": [keeping(r"\p{L}+(?= )|\p{L}"), DIGITS],
     "whitespace that is kept": [keeping(r"[^ ]+")],
+    "words and whitespace": [keeping(r"\p{L}+|\s+")],
     "whitespace alone": [{**keeping(r"\s+"), "behavior": "Isolated"}],
     "empty matches": [{**keeping(r"(?=\p{Lu})|(?<=\d)"), "behavior": "Isolated"}],
     "GPT-2's": [{**keeping(NAMED["gpt2"].regexes[0]), "behavior": "Isolated"}, DIGITS],
     "what ends otherwise before more text": [{**keeping(NAMED["cl100k"].regexes[0]), "behavior": "Isolated"}],
     "what is between whitespace": [{**keeping(r"\s+"), "invert": False}, WORD_END],
     "what is between letters": [{**keeping(r"\p{L}"), "invert": False}, DIGITS],
+    "a later step that counts characters": [{**keeping(r"\p{L}"), "invert": False}, {**DIGITS, **BY_THREE}],
     "between strings": [{**keeping(""), "pattern": {"String": "?"}, "invert": False}],
     **{
         f"{behavior}, {name}": [{**keeping(regex), "behavior": behavior, "invert": invert}]
@@ -135,6 +139,36 @@ def test_windows_are_cut_as_their_stretches(kind, at_once, prefix_space, monkeyp
             n = len(rows) - bool(cut_off)
             assert found[1].tolist() == rows[:n]
             assert found[0] == wanted[: rows[n - 1][1]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_most"), [("Whitespace", 40), ("between strings", 80), ("a match that depends on the end", 80)]
+)
+def test_not_much_more_than_a_stretch_is_cut_at_once(kind, n_most, monkeypatch):
+    cut_stretch = PatternCutter._cut_stretch
+    lengths: list[int] = []
+
+    def counted(self: PatternCutter, text: Any, start: int, end: int, breaks: Any) -> Any:
+        lengths.append(end - start)
+        return cut_stretch(self, text, start, end, breaks)
+
+    monkeypatch.setattr(pattern_cutter, "_AT_ONCE", 20)
+    monkeypatch.setattr(PatternCutter, "_cut_stretch", counted)
+    data = b"the cat sat on the mat. A hat? <|end|>" * 20
+    breaks = np.array([[end - 7, end, -1] for end in range(38, len(data) + 1, 38)])
+    assert PatternCutter(Cutter.of((EXACT | OTHERS)[kind])).cut(data, breaks) is not None
+    assert sum(lengths) == len(data)
+    assert max(lengths) <= n_most
+
+
+def test_code_points_are_those_of_the_characters_at_places():
+    characters = [
+        chr(code) for first in (0, 0x80, 0x800, 0xE000, 0x10000, 0x3FFFF, 0x10FFFC) for code in range(first, first + 4)
+    ]
+    characters += [*"\x7f\u07ff\ud7ff\uffff\U0001f600", *(chr(0x10000 + code * 0x1111) for code in range(0xF0))]
+    places = np.cumsum([0, *(len(each.encode()) for each in characters)])[:-1]
+    text = padded("".join(characters).encode())
+    assert "".join(map(chr, pattern_cutter._code_points(text, places).tolist())) == "".join(characters)
 
 
 @pytest.mark.parametrize("kind", INEXACT)

@@ -94,7 +94,7 @@ class PatternCutter:
             return _NEWLINE
         # It is between matches, and there a later regex would find it.
         is_last = len(self._regexes) == 1
-        return SEPARATOR[0] if is_last and self._keeps != MATCHES and self._ends_text(to_text(SEPARATOR)) else None
+        return SEPARATOR[0] if is_last and self._ends_text(to_text(SEPARATOR)) else None
 
     def cut(self, data: bytes, breaks: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]] | None:
         """The parts of a text, with a separator and a break after each, and a byte for each break between them.
@@ -181,7 +181,7 @@ class PatternCutter:
         is_part = order < n_parts
         out = gathered(text, np.concatenate([begins - n_before, breaks[:, 0]])[order], sizes)
         if self._prefix_space:
-            out[(ends_in_out - sizes)[is_part][n_before > 0]] = _SPACE
+            out[(ends_in_out - sizes)[is_part]] = _SPACE  # also where it is one
         out[ends_in_out - 1] = SEPARATOR[0]
         if self._has_suffix:
             out[ends_in_out[is_part] - 2] = _SPACE
@@ -203,7 +203,7 @@ class PatternCutter:
             is_part = text[starts[:-1]] != self._barrier
             return starts[:-1][is_part], starts[1:][is_part]
         borders = np.concatenate([[start], breaks[:, :2].ravel(), [end]]).reshape(-1, 2).tolist()
-        found = [_of_document(splitter, text, first, last) for first, last in borders if first < last]
+        found = [_of_document(splitter, text, first, last) for first, last in borders]
         none = [np.empty(0, dtype=np.int64)]
         return np.concatenate(none + [each[:-1] for each in found]), np.concatenate(none + [each[1:] for each in found])
 
