@@ -293,3 +293,11 @@ def test_a_broken_file_is_named(tmp_path, name, content, message):
     (folder / name).write_text(content, encoding="utf-8")
     with pytest.raises(ValueError, match=re.escape(message)):
         nbbpe.load(folder)
+
+
+@pytest.mark.parametrize("config", [{"tokenizer_class": "LukeTokenizer"}, {"model_type": "roberta", "sep_token": None}])
+def test_the_working_folder_is_named(tmp_path, monkeypatch, config):
+    saved(tmp_path, ROBERTA, config=config, tokenizer_config=config)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"^\.: "):
+        nbbpe.load("vocab.json")

@@ -64,6 +64,18 @@ def test_a_difference_is_shown(small, monkeypatch):
     monkeypatch.setitem(verification._OWNERS, "huggingface", wrong)
     with pytest.raises(ValueError, match=r"tokenizers gives different ids from id 3 on \(character 3, in 'xyz a"):
         small.verify("xyz a text")
+    text = "0123456789" * 9
+    wrong = owner._replace(read=lambda model, paths: lambda text: small.encode(text)[:50])
+    monkeypatch.setitem(verification._OWNERS, "huggingface", wrong)
+    with pytest.raises(ValueError, match=rf"from id 50 on \(character 50, in {text[30:90]!r}\): \[\], and nbbpe \["):
+        small.verify(text)
+
+
+def test_a_folder_of_another_tokenizer_is_told(small, gpt2, tmp_path):
+    gpt2.save(tmp_path / "t")
+    path = str(tmp_path / "t")
+    with pytest.raises(ValueError, match=r"t: is another tokenizer when it is read again"):
+        verification.verify_written(small._model, small.encode, "nbbpe", [path])
 
 
 def test_what_no_library_can_hold_is_no_proof():
