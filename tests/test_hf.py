@@ -1383,7 +1383,7 @@ def test_the_class_is_named_in_every_file_that_is_saved_or_uploaded(folders, tmp
     names = ours.save_pretrained(tmp_path / "named", None, "prefix")
     found["prefixed"] = json.loads((tmp_path / "named" / "prefix-tokenizer_config.json").read_text())["tokenizer_class"]
     assert found == {"uploaded": "PreTrainedTokenizerFast", "prefixed": "PreTrainedTokenizerFast"}
-    assert all(map(os.path.exists, names))
+    assert all(map(os.path.isfile, names))
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json"])
