@@ -140,6 +140,12 @@ FAMILIES: dict[str, dict[str, Any]] = {
         for behavior in ("contiguous", "merged_with_previous", "merged_with_next", "removed")
         for invert in (False, True)
     },
+    "Split of a set, inverted": {
+        "pre_tokenizer": pre.Sequence([pre.Split(tokenizers.Regex(r"\s"), "merged_with_previous", True), NO_REGEX])
+    },
+    "Split by a string, with what follows": {
+        "pre_tokenizer": pre.Sequence([pre.Split("the", "merged_with_next"), NO_REGEX])
+    },
     "Whitespace": {"pre_tokenizer": pre.Sequence([pre.Whitespace(), BYTES]), "added": [S, MASK]},
     "WhitespaceSplit": {"pre_tokenizer": pre.Sequence([pre.WhitespaceSplit(), BYTES]), "added": [WORD, MASK]},
     "WhitespaceSplit, no pattern": {"pre_tokenizer": pre.Sequence([pre.WhitespaceSplit(), NO_REGEX])},
@@ -184,6 +190,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "Lowercase": {"normalizer": norm.Lowercase(), "added": [S, MASK]},
     "Strip": {"normalizer": norm.Strip(), "added": [S]},
     "Strip left": {"normalizer": norm.Strip(left=True, right=False), "added": [S, MASK]},
+    "Strip right": {"normalizer": norm.Strip(left=False, right=True), "added": [S]},
     "Prepend": {"normalizer": norm.Prepend("▁"), "added": [S, MASK]},
     "Replace a character": {"normalizer": norm.Replace(" ", "▁"), "added": [MASK]},
     "Replace": {"normalizer": norm.Replace("foo bar", " "), "added": [S]},
