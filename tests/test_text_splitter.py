@@ -18,7 +18,7 @@ from nbbpe.text.utf8 import padded, to_text
 # Compiled; in part, with pieces that are always decided, and others; with pieces that only `regex` splits; without pieces.
 COMPILED = ["gpt2", [r"\p{L}{5}", r"\p{L}{2}"]]
 IN_PART = [r"\b\w+\b|\W", r"(?<=\w)'s|\w+|\s+|[^\w\s]", r"(?>\w+)(?!b)| ?\w+(?:'\w+)*+|\W", [r"\b\d+\b", "gpt2"]]
-BY_REGEX = [r"(?>a+|\w)(?<!xy)\w*| |\W", r"(?s:.)(?<=\w\W)|(?s:.)+?\b|(?s:.)"]
+BY_REGEX = [r"(?>a+|\w)(?<!(?>x)y)\w*| |\W", r"(?s:.)(?<=\w\W)|(?s:.)+?\b|(?s:.)"]
 
 
 def test_the_patterns_are_of_all_kinds():

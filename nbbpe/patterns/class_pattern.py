@@ -9,10 +9,14 @@ place, so the ids are the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
+
+from ..system.lazy import imported_on_use
+
+regex: Any = imported_on_use("regex")  # few tokenizers need it
 
 # Each character is in one of these.
 _CLASSES = (
