@@ -47,21 +47,26 @@ def arrow_columns(data: Any, field: str) -> tuple[Iterator[Any], bool]:
         found = data if isinstance(data, (arrow.Array, arrow.RecordBatch)) else arrow.array(data)
         if isinstance(found, arrow.StructArray):
             found = arrow.RecordBatch.from_struct_array(found)
-        is_batch = isinstance(found, arrow.RecordBatch)
-        data = arrow.Table.from_batches([found]) if is_batch else arrow.chunked_array([found])
-    if not isinstance(data, arrow.ChunkedArray):  # which older versions do not take from a stream
-        # What may be asked for its stream once only, such as a reader of arrays, says before whether it is a column.
-        is_column = hasattr(data, "__arrow_c_schema__") and not arrow.types.is_struct(arrow.field(data).type)
-        try:
-            reader = None if is_column else reader_of(data)
-        except (arrow.ArrowInvalid, TypeError, ValueError):
-            reader = None
-        if reader is not None:
-            check_column(_NAME, reader.schema, field)
-            return _columns(reader, reader.schema.names.index(field), isinstance(data, arrow.RecordBatchReader)), True
-        data = arrow.chunked_array(data)
-    check_kind(_NAME, data.type)
-    return iter(data.chunks), False
+        if not isinstance(found, arrow.RecordBatch):
+            check_kind(_NAME, found.type)
+            return iter([found]), False
+        check_column(_NAME, found.schema, field)
+        return iter([found.column(field)]), True
+    if isinstance(data, arrow.ChunkedArray):  # older versions do not take this from a stream
+        check_kind(_NAME, data.type)
+        return iter(data.chunks), False
+    # What may be asked for its stream once only, such as a reader of arrays, says before whether it is a column.
+    is_column = hasattr(data, "__arrow_c_schema__") and not arrow.types.is_struct(arrow.field(data).type)
+    try:
+        reader = None if is_column else reader_of(data)
+    except (arrow.ArrowInvalid, TypeError, ValueError):
+        reader = None
+    if reader is None:
+        column = arrow.chunked_array(data)
+        check_kind(_NAME, column.type)
+        return iter(column.chunks), False
+    check_column(_NAME, reader.schema, field)
+    return _columns(reader, reader.schema.names.index(field), isinstance(data, arrow.RecordBatchReader)), True
 
 
 def _columns(reader: Any, number: int, is_read_once: bool) -> Iterator[Any]:
