@@ -325,6 +325,13 @@ def test_metaspace_of_older_versions(tmp_path, scheme):
         ({"model": {"merges": [["t", "h"], ["t", "h"]]}}, "model.merges has one pair twice"),
         ({"model": {"merges": [["t", "h", "e"]]}}, r"number 0 must be two tokens, and is \['t', 'h', 'e'\]"),
         ({"model": {"merges": [["t", "h"], "t he"]}}, "they must all be strings, or all lists"),
+        (
+            {"model": {"vocab": {"_" if text == SIGN else text: i for text, i in VOCAB.items()}, "merges": []}},
+            "has no \u2581",
+        ),
+        ({"model": {"vocab": {**VOCAB, " ": 5000}}}, f"model.vocab: ' ' has a space, where {SIGN} stands for each"),
+        ({"model": {"vocab": {**VOCAB, "t ": 5000, " ": 5001}, "merges": [["t", " "]]}}, "model.vocab: 't ' has a space"),
+        ({"added_tokens": [added("<0x41>")]}, "added token '<0x41>' is the token of a byte, too"),
         ({"model": {"vocab": {**VOCAB, "the ": 5000, f"the{SIGN}": 5001}}}, "'the ' and 'the\u2581' both stand for"),
         ({"model": {"vocab": {**VOCAB, "x": 270}}}, "id 270 is given to"),
         ({"model": {"vocab": {**VOCAB, "x": -1}}}, "'x' has the id -1; ids must be from 0"),

@@ -163,6 +163,7 @@ def test_it_is_saved_and_written(tokenizer, tmp_path):
         (model([*PIECES, PIECES[300 - 30]]), "has two pieces of one text"),
         (model(PIECES[:100] + PIECES[101:]), "or no piece of some byte"),
         (model([*PIECES, ("x", 0.0, UNUSED)]), "has unused pieces"),
+        (model([*PIECES, ("a b", -50.0, NORMAL)]), "has no piece \u2581 for a space, or one with a space"),
         (model([*PIECES, ("heca", -1.0, NORMAL)]), "has two pieces of one score"),
         (model()[:-1], "is no model of sentencepiece, or its end is missing"),
         (model()[:3000], "is no model of sentencepiece, or its end is missing"),

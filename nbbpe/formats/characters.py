@@ -65,6 +65,10 @@ def read(document: Mapping[str, Any], part: ModelPart, normalizer: str) -> Model
     of_text = Normalizer.of(steps if normalizer == "apply" else [step for step in steps if step == MAKES_SPACES])
     added_tokens.check_normalized(extras, of_text)
     merges = packed_merges(part.lines, part.entries)
+    check_sign(part.entries, merges)
+    of_byte = next((text for text in BYTE_TOKENS if text in special), None)
+    if of_byte is not None:
+        raise ValueError(f"added token {shown(of_byte)} is the token of a byte, too, and nbbpe cannot honour both")
     # Some added tokens are tokens of the model, too: those that merges need, and characters.
     in_merges = set(np.unique(merges).tolist())
     shared = [text for text, i in special.items() if text in part.entries and (i in in_merges or len(text) == 1)]
@@ -73,6 +77,15 @@ def read(document: Mapping[str, Any], part: ModelPart, normalizer: str) -> Model
     if shared:
         extras = extras.sharing(shared)
     return model_of(vocab, merges, special, of_text, extras, cuts_before_spaces)
+
+
+def check_sign(entries: Mapping[str, Any], merges: NDArray[np.int32]) -> None:
+    """Raise ValueError unless the model knows ▁, and uses no space, which no text has where spaces are ▁."""
+    if SIGN not in entries:
+        raise ValueError(f"model.vocab has no {SIGN}, the token of a space")
+    spaced = next((text for text, i in entries.items() if " " in text and (text == " " or (merges == i).any())), None)
+    if spaced is not None:
+        raise ValueError(f"model.vocab: {shown(spaced)} has a space, where {SIGN} stands for each")
 
 
 def model_of(

@@ -137,6 +137,8 @@ def _model(pieces: list[_Piece], has_prefix: bool) -> Model:
     special = {piece.text: i for i, piece in enumerate(pieces) if piece.kind in (_UNKNOWN, _CONTROL)}
     steps = [MAKES_SPACES, {"type": "Prepend", "prepend": " "}] if has_prefix else [MAKES_SPACES]
     fallback = tuple(map(entries.__getitem__, BYTE_TOKENS))
+    if SIGN not in entries or any(" " in text for text in entries):
+        raise ValueError(f"has no piece {SIGN} for a space, or one with a space")
     vocab = packed_characters(entries, special.keys() | added.keys())
     added = {text.replace(SIGN, " "): token_id for text, token_id in added.items()}
     joined = [i for i, piece in enumerate(pieces) if piece.kind == _NORMAL and len(piece.text) > 1]
