@@ -42,6 +42,8 @@ TOKENS = [*SPECIAL, *SPELLED, *PARTS, f"{SIGN}{SIGN}{SIGN}{SIGN}", f"{SIGN}cat",
 VOCAB = {token: token_id for token_id, token in enumerate(TOKENS)}
 REPLACE = {"type": "Replace", "pattern": {"String": " "}, "content": SIGN}
 PREPEND = {"type": "Prepend", "prepend": SIGN}
+# As Oniguruma spells the letter a, and `regex` does not.
+DOTS = {"type": "Replace", "pattern": {"Regex": r"\x{61}"}, "content": "."}
 NO_SPLIT = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
 
 
@@ -69,6 +71,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "Llama 2": {"normalizer": sequence(PREPEND, REPLACE), "pre_tokenizer": None},
     "Yi": {"normalizer": sequence(REPLACE, PREPEND), "pre_tokenizer": None},
     "lower": {"normalizer": sequence({"type": "Lowercase"}, REPLACE), "pre_tokenizer": None},
+    "regex": {"normalizer": sequence(DOTS, REPLACE), "pre_tokenizer": None},
     "always": {"normalizer": None, "pre_tokenizer": metaspace("always")},
     "first": {"normalizer": None, "pre_tokenizer": metaspace("first")},
     "never": {"normalizer": None, "pre_tokenizer": metaspace("never")},
@@ -110,6 +113,8 @@ def spelled(text: str, style: str, is_first: bool) -> list[str]:
     """A stretch of text without special tokens as the model gets it, in one part or several."""
     if style == "lower":
         text = text.lower()
+    if style == "regex":
+        text = text.replace("a", ".")
     text = text.replace(" ", SIGN)
     if text and style in ("Llama 2", "Yi"):
         text = SIGN + text

@@ -25,13 +25,12 @@ _NO_SPLIT = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWit
 _SCHEMES: dict[str, PrefixSpace] = {"always": True, "first": "first", "never": False}
 
 
-def read_spaces(document: Mapping[str, Any]) -> tuple[list[dict[str, Any]], PrefixSpace, bool]:
+def read_spaces(steps: list[dict[str, Any]], pre_tokenizer: Any) -> tuple[list[dict[str, Any]], PrefixSpace, bool]:
     """What is done to a text before it is split: (steps of the normalizer, prefix_space, cuts_before_spaces).
 
-    The file makes each space a ▁; nbbpe makes each ▁ a space, which comes to the same.
+    steps : of the normalizer in the file, which makes each space a ▁; nbbpe makes each ▁ a space, which comes to the same
     """
-    steps = [dict(step) for step in steps_of(document.get("normalizer"), "normalizer")]
-    cuts = steps_of(document.get("pre_tokenizer"), "pre_tokenizer")
+    cuts = steps_of(pre_tokenizer, "pre_tokenizer")
     place = steps.index(_SPELLS_SPACES) if _SPELLS_SPACES in steps else None
     if place is not None:
         others = [step["type"] for step in steps[place + 1 :] if step["type"] != "Prepend"]
@@ -73,7 +72,8 @@ def check_decoder(decoder: Any) -> None:
 
 
 def spelled_parts(model: Model) -> dict[str, Any]:
-    """The normalizer, the pre_tokenizer and the decoder of a model. Raises ValueError where a tokenizer.json has none."""
+    """The steps of the normalizer, the pre_tokenizer and the decoder of a model. ValueError where a tokenizer.json has
+    none."""
     steps, prefix_space = model.normalizer.steps, model.extras.prefix_space
     cuts_before_spaces = _cuts_before_spaces(model)
     pre_tokenizer = None
@@ -91,7 +91,7 @@ def spelled_parts(model: Model) -> dict[str, Any]:
     if begins:
         decoders.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
     return {
-        "normalizer": {"type": "Sequence", "normalizers": steps} if steps else None,
+        "normalizer": steps,
         "pre_tokenizer": pre_tokenizer,
         "decoder": {"type": "Sequence", "decoders": decoders},
     }

@@ -44,13 +44,16 @@ def is_of_characters(document: Mapping[str, Any]) -> bool:
     return model.get("byte_fallback") is True and not is_of_bytes and all(map(model["vocab"].__contains__, BYTE_TOKENS))
 
 
-def read(document: Mapping[str, Any], part: ModelPart, normalizer: str) -> Model:
-    """The model of such a tokenizer.json; arguments as of huggingface.read_document."""
+def read(document: Mapping[str, Any], part: ModelPart, steps: list[dict[str, Any]], applies_steps: bool) -> Model:
+    """The model of such a tokenizer.json.
+
+    steps : of its normalizer; those that do more than to replace spaces count only if `applies_steps`
+    """
     if part.ignore_merges:
         raise ValueError("model.ignore_merges is true, and nbbpe cannot honour it with byte_fallback")
     if part.suffix is not None:
         raise ValueError("model.end_of_word_suffix is set, and nbbpe cannot honour it with byte_fallback")
-    steps, prefix_space, cuts_before_spaces = read_spaces(document)
+    steps, prefix_space, cuts_before_spaces = read_spaces(steps, document.get("pre_tokenizer"))
     check_decoder(document.get("decoder"))
     read_templates(document.get("post_processor"))
     special, flags = added_tokens.read(document.get("added_tokens") or [], part.entries)
@@ -62,7 +65,7 @@ def read(document: Mapping[str, Any], part: ModelPart, normalizer: str) -> Model
                 f"added token {shown(token)} is looked for where spaces are {SIGN}, which are no whitespace to tokenizers, "
                 "and takes whitespace, so that nbbpe cannot honour it"
             )
-    of_text = Normalizer.of(steps if normalizer == "apply" else [step for step in steps if step == MAKES_SPACES])
+    of_text = Normalizer.of(steps if applies_steps else [step for step in steps if step == MAKES_SPACES])
     added_tokens.check_normalized(extras, of_text)
     merges = packed_merges(part.lines, part.entries)
     check_sign(part.entries, merges)

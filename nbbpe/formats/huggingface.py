@@ -121,8 +121,8 @@ def _model(document: dict[str, Any], normalizer: Normalizer) -> Model:
         raise ValueError(f'version must be "1.0", and is {shown(document["version"])}')
     part = ModelPart.of(document["model"])
     if characters.is_of_characters(document):
-        return characters.read(document, part, normalizer)
-    of_text = _normalizer(document.get("normalizer") if normalizer == "apply" else None)
+        return characters.read(document, part, _normalizer_steps(document.get("normalizer")), normalizer == "apply")
+    of_text = TextNormalizer.of(_normalizer_steps(document.get("normalizer")) if normalizer == "apply" else [])
     steps = steps_of(document.get("pre_tokenizer"), "pre_tokenizer")
     pattern, prefix_space, cutter = pretokenizers.read(steps, part.suffix)
     digits = pretokenizers.digits_of_bytes(steps)
@@ -175,8 +175,8 @@ def _look_up_pretokens(found: Model, added: list[str], has_digits: bool) -> None
         )
 
 
-def _normalizer(part: Any) -> TextNormalizer:
-    """What a normalizer does to text."""
+def _normalizer_steps(part: Any) -> list[dict[str, Any]]:
+    """The steps of a normalizer, as TextNormalizer has them."""
     steps = [dict(step) for step in steps_of(part, "normalizer")]
     for step in steps:
         if step["type"] not in KINDS:
@@ -190,7 +190,7 @@ def _normalizer(part: Any) -> TextNormalizer:
 
             with naming("normalizer"):
                 step["pattern"] = {"Regex": translated(pattern["Regex"], "Oniguruma", "regex")}
-    return TextNormalizer.of(steps)
+    return steps
 
 
 # Parts that must be absent, or have no effect

@@ -13,7 +13,6 @@ from ..system.atomic_files import whole_file, write_text
 from ..system.excerpt import shown
 from ..system.links import target_of
 from ..system.paths import Path
-from ..text.normalizer import Normalizer
 from .character_spelling import spelled_entries, spelled_merges, spelled_parts
 from .gpt2 import spelled_vocab
 from .json_text import read_json
@@ -60,6 +59,7 @@ def content(model: Model) -> str:
     if suffix is not None:
         entries, merges = with_suffix(entries, merges, suffix)
     _enter_special(entries, model, whole)
+    parts = spelled_parts(model) if fallback else _parts_of_bytes(model)
     added = sorted(model.special.items(), key=lambda item: item[1])
     document = {
         "version": "1.0",
@@ -68,8 +68,9 @@ def content(model: Model) -> str:
         "added_tokens": [
             {"id": token_id, **added_token(token, model.extras.flags.get(token, ()))} for token, token_id in added
         ],
+        **parts,
+        "normalizer": _normalizer(parts["normalizer"]),
         "post_processor": model.extras.post_processor,
-        **(spelled_parts(model) if fallback else _parts_of_bytes(model)),
         "model": {
             "type": "BPE",
             "dropout": None,
@@ -83,22 +84,22 @@ def content(model: Model) -> str:
         },
     }
     # The merges are text already; model is the last part, and they are the last part of it.
-    parts = json.dumps(document, ensure_ascii=False)
+    text = json.dumps(document, ensure_ascii=False)
     try:
-        parts.encode()
+        text.encode()
     except UnicodeEncodeError as error:
-        place = parts[max(error.start - 40, 0) : error.end]
+        place = text[max(error.start - 40, 0) : error.end]
         raise ValueError(f"tokenizer.json cannot hold a lone surrogate, which is here after {shown(place)}") from None
-    return f'{parts[:-2]}, "merges": {merges}}}}}\n'
+    return f'{text[:-2]}, "merges": {merges}}}}}\n'
 
 
 def _parts_of_bytes(model: Model) -> dict[str, Any]:
-    """The parts that a vocabulary of bytes needs."""
+    """As `spelled_parts`, for a vocabulary of bytes."""
     from . import pretokenizers  # which imports `regex`
 
     extras = model.extras
     return {
-        "normalizer": _normalizer(model.normalizer),
+        "normalizer": model.normalizer.steps,
         "pre_tokenizer": pretokenizers.write(model.pattern, bool(extras.prefix_space), extras.cutter),
         "decoder": {**pretokenizers.BYTE_LEVEL, "use_regex": True},
     }
@@ -185,8 +186,7 @@ def added_token(token: str, flags: Flags) -> dict[str, Any]:
     return {"content": token, **{flag: flag in flags for flag in TOKEN_FLAGS}, "special": "plain" not in flags}
 
 
-def _normalizer(normalizer: Normalizer) -> dict[str, Any] | None:
-    steps = normalizer.steps
+def _normalizer(steps: list[dict[str, Any]]) -> dict[str, Any] | None:
     for step in steps:
         if step["type"] == "Replace" and "Regex" in step["pattern"]:
             from .dialects import translated
