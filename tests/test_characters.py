@@ -318,6 +318,14 @@ def test_metaspace_of_older_versions(tmp_path, scheme):
             {"pre_tokenizer": {"type": "Digits", "individual_digits": True}},
             "pre_tokenizer is Digits; with a vocabulary of ch",
         ),
+        (
+            {"normalizer": sequence(REPLACE, {"type": "Prepend", "prepend": 1})},
+            "normalizer Prepend needs a text, and has 1",
+        ),
+        (
+            {"pre_tokenizer": {**metaspace("first"), "prepend_scheme": []}},
+            "Metaspace is not known with a vocabulary of char",
+        ),
         ({"pre_tokenizer": {**metaspace("first"), "replacement": "_"}}, "Metaspace is not known with a vocabulary of char"),
         ({"normalizer": None, "pre_tokenizer": None}, f"nothing replaces a space by {SIGN}"),
         (

@@ -58,7 +58,8 @@ def _metaspace(step: Mapping[str, Any]) -> tuple[PrefixSpace, bool]:
     """Where a Metaspace puts a space in front, and whether it cuts before each space."""
     default = "always" if step.get("add_prefix_space", True) else "never"
     scheme, splits = step.get("prepend_scheme", default), step.get("split", True)
-    if step.get("replacement") != SIGN or scheme not in _SCHEMES or not isinstance(splits, bool):
+    is_known = isinstance(scheme, str) and scheme in _SCHEMES and isinstance(splits, bool)
+    if step.get("replacement") != SIGN or not is_known:
         raise ValueError(f"pre_tokenizer Metaspace is not known with a vocabulary of characters: {shown(step)}")
     return _SCHEMES[scheme], splits
 

@@ -53,6 +53,7 @@ def read(document: Mapping[str, Any], part: ModelPart, steps: list[dict[str, Any
         raise ValueError("model.ignore_merges is true, and nbbpe cannot honour it with byte_fallback")
     if part.suffix is not None:
         raise ValueError("model.end_of_word_suffix is set, and nbbpe cannot honour it with byte_fallback")
+    Normalizer.of(steps)  # which raises for an invalid step
     steps, prefix_space, cuts_before_spaces = read_spaces(steps, document.get("pre_tokenizer"))
     check_decoder(document.get("decoder"))
     read_templates(document.get("post_processor"))
