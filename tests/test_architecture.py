@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import processes
 import pytest
+from conftest import ROOT
 from effort import mostly_slow
 
 import nbbpe
@@ -353,3 +354,14 @@ def test_numba_is_known_to_kernels_only():
     for path in FILES:
         if not layer_of(module_of(path)).startswith("kernels"):
             assert not any(name.split(".")[0] in {"numba", "llvmlite"} for name in imports(path)), path
+
+
+def test_ci_names_files_of_tests_that_are_there():
+    """Another name of a file would be found there only, after half an hour."""
+    script = ROOT / ".ci" / "run"
+    if not script.exists():
+        pytest.skip("needs the checkout, with .ci")
+    lists = re.findall(r"tests/test_\{([\w,]+)\}\.py", script.read_text(encoding="utf-8"))
+    assert len(lists) > 1
+    for name in ",".join(lists).split(","):
+        assert (ROOT / "tests" / f"test_{name}.py").exists(), name
