@@ -189,6 +189,7 @@ def test_long_texts_and_files_are_encoded_as_short_ones(tokenizers_of_styles, st
         sizes(**sized)
         assert tokenizer.encode(text, allowed_special="all") == wanted
         assert tokenizer.encode_array(text.encode(), allowed_special="all").tolist() == wanted
+        assert tokenizer.count(text, allowed_special="all") == len(wanted)
         assert list(tokenizer.encode_iterable([text[:700], text[700:]], allowed_special="all")) == wanted
     for n in 50, 1000:
         cut_everywhere(n)
@@ -284,6 +285,17 @@ def test_added_tokens_that_are_tokens_of_the_model(tmp_path):
     assert tokenizer.with_special_tokens(["<pad>"]).encode("the<pad>") == [VOCAB["the"], len(VOCAB)]
     with pytest.raises(ValueError, match=r"is an added token, too, so it cannot be dropped"):
         tokenizer.drop([VOCAB["the"]])
+
+
+def test_a_special_token_that_is_spelled_like_another_token_is_not_written(tokenizers_of_styles, tmp_path):
+    """Here they have other bytes: the sign, and a space."""
+    larger = tokenizers_of_styles["Gemma"].with_special_tokens([f"{SIGN}the"])
+    assert larger.encode(f"the the{SIGN}the") == [VOCAB["the"], VOCAB[f"{SIGN}the"], len(VOCAB)]
+    with pytest.raises(
+        ValueError, match=f"special token '{SIGN}the' .* is spelled like token .* \\(id {VOCAB[SIGN + 'the']}\\)"
+    ):
+        larger.to_hf(tmp_path / "larger.json")
+    assert not (tmp_path / "larger.json").exists()
 
 
 def test_merges_of_which_no_text_has_some(tmp_path, tokenizers_of_styles):

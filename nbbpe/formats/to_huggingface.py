@@ -18,7 +18,7 @@ from .gpt2 import spelled_vocab
 from .json_text import read_json
 from .owners import belongs_to_folder, find_owner
 from .packed_entries import has_twice
-from .spelling import spell, spelled_lines, token_of, unspell
+from .spelling import spell, spelled_lines, token_of
 from .transformers_names import JSON
 from .word_ends import with_suffix
 
@@ -134,7 +134,7 @@ def _enter_special(entries: dict[str, int], model: Model, whole: bool) -> None:
             continue
         if enter(token, token_id) != token_id:
             raise ValueError(
-                f"special token {shown(token)} (id {token_id}) is spelled like token {shown(unspell(token))} (id "
+                f"special token {shown(token)} (id {token_id}) is spelled like token {shown(token_of(token))} (id "
                 f"{entries[token]}), so tokenizer.json cannot tell them apart"
             )
     for token_id, token in enumerate(sorted(characters, key=model.special.__getitem__), start=len(entries)):
