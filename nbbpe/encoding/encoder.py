@@ -112,13 +112,17 @@ class Encoder(ABC):
     def encode_source(self, source: Source, n_bytes: int | None, specials: SpecialTokens) -> NDArray[Any]:
         """The ids of the next `n_bytes` of a source, or of all of it, as a new array. Errors of the source pass through."""
         encoder, sought = self.allowing(specials)
-        parts = [ids.copy() for ids, _ in encoder.encode_all(Reader(source, n_bytes, sought, self.at_once))]
-        return np.concatenate([np.empty(0, dtype=self.dtype), *parts])
+        return encoder.encode_windows(Reader(source, n_bytes, sought, self.at_once))
 
     def count_source(self, source: Source, specials: SpecialTokens) -> int:
         """The number of ids of all of a source."""
         encoder, sought = self.allowing(specials)
         return encoder.count_windows(Reader(source, None, sought, self.at_once))
+
+    def encode_windows(self, reader: Windows) -> NDArray[Any]:
+        """The ids of everything that a reader reads, as a new array."""
+        parts = [ids.copy() for ids, _ in self.encode_all(reader)]
+        return np.concatenate([np.empty(0, dtype=self.dtype), *parts])
 
     def count_windows(self, reader: Windows) -> int:
         """The number of ids of everything that a reader reads."""
@@ -171,11 +175,14 @@ class RewritingEncoder(Encoder):
         """See Encoder."""
         if len(text) > WINDOW and not self.at_once:  # which is not held in memory a second time
             encoder, sought = self.allowing(specials or new_special_tokens([]))
-            return np.concatenate([ids.copy() for ids, _ in encoder.encode_all(text_windows(text, sought))])
+            return encoder.encode_windows(text_windows(text, sought))
         return self.encode_window(self.window_of(to_bytes(text), specials))
 
     def count_given(self, text: str | Data, specials: SpecialTokens | None) -> int:
         """See Encoder."""
+        if len(text) > WINDOW and not self.at_once:
+            encoder, sought = self.allowing(specials or new_special_tokens([]))
+            return encoder.count_windows(text_windows(text, sought))
         return len(self.encode_given(text, specials))
 
     def encode_window(self, window: Window) -> NDArray[Any]:
