@@ -63,8 +63,8 @@ def read(document: Mapping[str, Any], part: ModelPart, steps: list[dict[str, Any
     for token, of_token in flags.items():
         if MAKES_SPACES in steps and "normalized" in of_token and not {"lstrip", "rstrip"}.isdisjoint(of_token):
             raise ValueError(
-                f"added token {shown(token)} is looked for where spaces are {SIGN}, which are no whitespace to tokenizers, "
-                "and takes whitespace, so that nbbpe cannot honour it"
+                f"added token {shown(token)} is looked for where spaces are {SIGN}, which tokenizers does not take for "
+                "whitespace, and takes whitespace, so that nbbpe cannot honour it"
             )
     of_text = Normalizer.of(steps if applies_steps else [step for step in steps if step == MAKES_SPACES])
     added_tokens.check_normalized(extras, of_text)

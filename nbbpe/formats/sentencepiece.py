@@ -23,12 +23,11 @@ from ..text.normalizer import Normalizer
 from .character_spelling import BYTE_TOKENS, MAKES_SPACES
 from .characters import merges_by_tokens, model_of, packed_characters, packed_merges
 
-# Fields of the model, of a piece, and of what the trainer and the normalizer were told; and how these count if they are
-# missing.
+# The numbers of fields: of the model, of a piece, and of what the trainer and the normalizer were told.
 _PIECE, _TRAINER, _NORMALIZER = 1, 2, 3
 _TEXT, _SCORE, _KIND = 1, 2, 3
 _MODEL_TYPE, _SUFFIX, _FALLBACK = 3, 24, 35
-_CHARSMAP, _PREFIX, _STRIPS, _SIGNS, _RULES = 2, 3, 4, 5, 6
+_CHARSMAP, _PREFIX, _STRIPS, _SIGNS = 2, 3, 4, 5
 _BPE = 2
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = range(1, 7)
 _TYPES = {1: "Unigram", 3: "words", 4: "characters"}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..system.lazy import lazy
-from .utf8 import CHECKED_CHARACTERS, inserted, to_bytes
+from .utf8 import inserted, to_bytes
 from .windows import CUT, SEPARATOR
 
 SIGN = "\u2581"  # ▁, the sign of a space in vocabularies of characters
@@ -46,10 +46,7 @@ class ByteFallback:
             return True
         if isinstance(text, bytes):
             return not self._find(text, _NOWHERE)
-        if len(text) <= _SHORT:
-            return self._known.issuperset(text)
-        parts = (text[start : start + CHECKED_CHARACTERS] for start in range(0, len(text), CHECKED_CHARACTERS))
-        return all(self.leaves(to_bytes(part)) for part in parts)
+        return self._known.issuperset(text) if len(text) <= _SHORT else self.leaves(to_bytes(text))
 
     def places(self, data: bytes) -> NDArray[np.int64]:
         """The places of a text to cut at, ascending, see `find_unknown`."""

@@ -162,7 +162,7 @@ class Normalizer(Steps):
         found: list[Callable[[str | bytes], bool]] = []
         for kind, replaced in zip(self.kinds, self.replaced, strict=True):
             if kind in FORMS:
-                found.append(functools.partial(_is_normal, form=kind))
+                found.append(functools.partial(is_normal, form=kind))
             elif replaced is not None:
                 found.append(functools.partial(_lacks, {str: replaced.decode(), bytes: replaced}))
             else:
@@ -286,10 +286,6 @@ def _text_of(codes: NDArray[Any]) -> str:
     """The text of such code points."""
     encoding = "ascii" if codes.dtype == np.uint8 else "utf-32-le"
     return codes.tobytes().decode(encoding, errors="surrogatepass")
-
-
-def _is_normal(text: str | bytes, form: Form) -> bool:
-    return is_normal(text, form)
 
 
 def _lacks(what: Mapping[type, Any], text: str | bytes) -> bool:
