@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from .encoding import batches
 from .encoding.decoder import Ids, check_in_order
 from .encoding.threads import check_threads
-from .formats import tiktoken as files
+from .formats.ranks import tiktoken as files
+from .formats.ranks.tiktoken_package import path_of_modules, tiktoken_package
 from .formats.recognise import read_model
-from .formats.tiktoken_package import path_of_modules, tiktoken_package
 from .model.model import Model
 from .system.excerpt import shown
 from .system.lazy import lazy

@@ -22,7 +22,8 @@ from nbbpe.encoding import (
     regex_encoder,
     threads,
 )
-from nbbpe.formats import folder_tables, tiktoken
+from nbbpe.formats.nbbpe_folder import table_file
+from nbbpe.formats.ranks import tiktoken
 from nbbpe.idfiles import block_writer, division, part_encoder, publishing, token_file
 from nbbpe.kernels.pieces import special_tokens
 from nbbpe.model import long_merges
@@ -86,7 +87,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "dropped": [(text_splitter, "_AT_ONCE"), (dropout, "_FIRST_SCRATCH")],
     "ids_looked_at": [(token_file, "_IDS_AT_ONCE"), (token_file, "_DOCUMENTS_AT_ONCE")],
     "least_cut": [(preparation, "_LEAST_CUT"), (preparation, "_PAYS")],
-    "tables": [(folder_tables, "LEAST")],
+    "tables": [(table_file, "LEAST")],
     "normal_form": [(normal_check, "_FEW"), (normal_check, "_MANY"), (normal_check, "_LEAST")],
     "normal_form_checked": [(normal_check, "CHECKED_CHARACTERS")],
     "rank_lines": [(tiktoken, "_SMALL")],

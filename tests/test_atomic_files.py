@@ -68,7 +68,11 @@ def test_an_error_of_an_unfinished_file_names_the_one_that_was_asked_for(tmp_pat
         ("0.json", lambda path: small.encode_file(documents=[], output_path=path)),
     ):
         output = str(tmp_path / "ids.bin")
-        module = "nbbpe.formats.gpt2.write_vocab" if name == "vocab.json" else "nbbpe.idfiles.publishing.write_sidecar"
+        module = (
+            "nbbpe.formats.vocab_json.gpt2.write_vocab"
+            if name == "vocab.json"
+            else "nbbpe.idfiles.publishing.write_sidecar"
+        )
         monkeypatch.setattr(module, full)
         with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)) as caught:
             save(output)
@@ -108,7 +112,7 @@ def test_a_name_that_is_too_long_is_refused_before_any_work(tmp_path, small, mon
     def refuse(*_: object) -> None:
         raise AssertionError("the work has begun")
 
-    monkeypatch.setattr("nbbpe.formats.gpt2.write_vocab", refuse)
+    monkeypatch.setattr("nbbpe.formats.vocab_json.gpt2.write_vocab", refuse)
     monkeypatch.setattr("nbbpe.idfiles.writer._encode_parts", refuse)
     for n in longest + 1, 256, 300:
         beside = {249: r" \(with the \.resume of what", 251: r" \(with the \.ends of what"}.get(n, ":")

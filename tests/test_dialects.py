@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from vocabularies import BYTE_RANKS
 
 import nbbpe
-from nbbpe.formats.dialects import translated
-from nbbpe.formats.fancy_regex import of_fancy_regex
-from nbbpe.formats.tiktoken import split_regex
+from nbbpe.formats.ranks.tiktoken import split_regex
+from nbbpe.formats.regexes.dialects import translated
+from nbbpe.formats.regexes.fancy_regex import of_fancy_regex
 from nbbpe.patterns.pattern import NAMED
 from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.text.cutting import Cutter

@@ -23,7 +23,7 @@ from timing import seconds
 import nbbpe
 from nbbpe.encoding import prepared_encoder
 from nbbpe.encoding.special_choice import pack_special_tokens
-from nbbpe.formats.spelling import spell
+from nbbpe.formats.vocab_json.spelling import spell
 from nbbpe.text import preparation, ruled_tokens
 from nbbpe.text.preparation import last_cut
 from nbbpe.text.windows import Window, concatenated

@@ -14,7 +14,7 @@ from texts import HARD
 from vocabularies import BYTE_RANKS, BYTES, ranks_of
 
 import nbbpe
-from nbbpe.formats import for_transformers
+from nbbpe.formats.nbbpe_folder import for_transformers
 
 END = texts.SPECIAL
 FOR_OTHERS = {"tokenizer.json", "tokenizer_config.json"}

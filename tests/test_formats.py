@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from vocabularies import BYTES
 
 import nbbpe
-from nbbpe.formats import gpt2, spelling
+from nbbpe.formats.vocab_json import gpt2, spelling
 from nbbpe.model.byte_alphabet import byte_characters
 from nbbpe.model.packed_vocab import PackedVocab
 

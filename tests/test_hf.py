@@ -27,7 +27,7 @@ from interrupts import interrupted
 from texts import HARD
 
 import nbbpe
-from nbbpe.formats.dialects import translated
+from nbbpe.formats.regexes.dialects import translated
 from nbbpe.patterns.pattern import NAMED
 from nbbpe.system import scratch
 from nbbpe.text.normal_characters import FORMS

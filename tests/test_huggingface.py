@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from vocabularies import BYTES
 
 import nbbpe
-from nbbpe.formats import to_huggingface
-from nbbpe.formats.spelling import spell
+from nbbpe.formats.tokenizer_json import writing
+from nbbpe.formats.vocab_json.spelling import spell
 from nbbpe.model.model import Model
 from nbbpe.patterns.pattern import NAMED
 
@@ -414,7 +414,7 @@ TOKEN = {
 def document() -> dict[str, Any]:
     """A good tokenizer.json of 257 tokens."""
     parts = Model(BYTES | {256: b"ab"}, [(b"a", b"b")], {}, NAMED["gpt2"], False)
-    return json.loads(to_huggingface.content(parts))
+    return json.loads(writing.content(parts))
 
 
 def sequence(*steps: dict[str, Any]) -> dict[str, Any]:

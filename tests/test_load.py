@@ -16,8 +16,8 @@ from vocabularies import BYTE_RANKS, BYTES, rank_lines
 import nbbpe
 from nbbpe.cli.formats import FORMATS, find_format, read_tokenizer
 from nbbpe.formats import known_names
-from nbbpe.formats.json_text import parse_json
 from nbbpe.formats.recognise import recognised
+from nbbpe.formats.shared.json_text import parse_json
 from nbbpe.model.byte_alphabet import byte_characters
 
 

@@ -29,7 +29,7 @@ import nbbpe
 from nbbpe import inspection
 from nbbpe.encoding import threads
 from nbbpe.encoding.normalizing_encoder import NormalizingEncoder
-from nbbpe.formats.spelling import spell
+from nbbpe.formats.vocab_json.spelling import spell
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.model.extras import Extras
 from nbbpe.model.model import Model

@@ -14,7 +14,7 @@ from effort import examples, mostly_slow
 from training_structures import spelled
 
 import nbbpe
-from nbbpe.formats.spelling import unspell
+from nbbpe.formats.vocab_json.spelling import unspell
 from nbbpe.patterns.pattern import NAMED
 from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.training.merges import learn_merges

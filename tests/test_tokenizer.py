@@ -17,7 +17,7 @@ import texts
 from vocabularies import BYTES, saved_as_ranks, vocab_of
 
 import nbbpe
-from nbbpe.formats import folder_tables
+from nbbpe.formats.nbbpe_folder import table_file
 from nbbpe.kernels.encoding import merge_table
 from nbbpe.model import vocab_checks
 from nbbpe.model.model import Model
@@ -142,7 +142,7 @@ def test_a_file_with_more_tokens_than_merging_has_room_for_is_refused_by_name(re
     merges = [(bytes([97 + i]), bytes([97 + j])) for i in range(20) for j in range(20)][:60]
     tokenizer = nbbpe.Tokenizer(vocab_of(merges), merges)
     path: Any = tmp_path / "tok"
-    monkeypatch.setattr(folder_tables, "LEAST", 0 if kind == "folder with tables" else 10**9)
+    monkeypatch.setattr(table_file, "LEAST", 0 if kind == "folder with tables" else 10**9)
     if kind == "ranks":
         saved_as_ranks([b"ab", b"abcd", *(left + right for left, right in merges[2:])], tmp_path).save(path)
     elif kind.startswith("folder"):

@@ -11,8 +11,8 @@ import pytest
 import texts
 
 import nbbpe
-from nbbpe.formats.transformers_classes import CLASS_OF_MODEL
-from nbbpe.formats.transformers_classes import CLASSES as KNOWN
+from nbbpe.formats.transformers_folder.classes import CLASS_OF_MODEL
+from nbbpe.formats.transformers_folder.classes import CLASSES as KNOWN
 from nbbpe.model.byte_alphabet import byte_characters
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*has no merge for")  # of special tokens, which few others are beside

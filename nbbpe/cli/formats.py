@@ -8,8 +8,9 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
 
-from ..formats import gpt2, huggingface
 from ..formats.recognise import recognised
+from ..formats.tokenizer_json import reading
+from ..formats.vocab_json import gpt2
 from ..loading import load
 from ..patterns.pattern_argument import PatternLike
 from ..system.atomic_files import made_folder
@@ -126,7 +127,7 @@ def read_tokenizer(
     if not special_tokens and pattern is None:
         if normalizer == "apply":
             return load(path)
-        return Tokenizer._of(huggingface.read_model(found.sources[0], normalizer, found.beside))
+        return Tokenizer._of(reading.read_model(found.sources[0], normalizer, found.beside))
     if found.kind == "gpt2":
         vocab_path, merges_path = found.sources
         return Tokenizer._of(gpt2.read_model(vocab_path, merges_path, special_tokens or None, pattern or "gpt2"))

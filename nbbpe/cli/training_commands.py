@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ..counting.count_tables import ENDINGS, check_output, count_rows
-from ..formats.folder import scratch_for
+from ..formats.nbbpe_folder.folder import scratch_for
 from ..model.special_tokens import check_special_tokens
 from ..patterns.pattern_argument import splits_by_regex
 from ..system.memory_limits import memory_limit_of

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from ..formats.json_text import read_json
+from ..formats.shared.json_text import read_json
 from ..system.excerpt import shown
 from ..training.superwords import Superwords
 from ..training.token_rules import TokenRules

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 from ..system.excerpt import shown
-from .tiktoken_package import tiktoken_package
-from .transformers_names import ADDED, CONFIG, MAP, MODEL_CONFIG
+from .ranks.tiktoken_package import tiktoken_package
+from .shared.transformers_names import ADDED, CONFIG, MAP, MODEL_CONFIG
 
 _ORG_MODEL = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w./-]+))?")
 # The files of a model's repository that are a tokenizer; the first one that exists is used. The last two are ranks, or

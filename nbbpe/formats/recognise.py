@@ -11,9 +11,13 @@ from typing import Any, Literal, NamedTuple
 from ..model.model import Model
 from ..system.git_lfs import IS_LFS_POINTER, LFS_POINTER
 from ..system.paths import Path, check_tokenizer_file, is_url, not_meant
-from . import folder, gpt2, huggingface, minbpe, tekken, tiktoken
+from . import minbpe
 from .known_names import encoding_of_model, found_by_name
-from .owners import ABOUT, OWN_NAMES, find_owner
+from .nbbpe_folder import folder
+from .ranks import tekken, tiktoken
+from .shared.owners import ABOUT, OWN_NAMES, find_owner
+from .tokenizer_json import reading
+from .vocab_json import gpt2
 
 Kind = Literal["nbbpe", "huggingface", "tiktoken", "tekken", "gpt2", "minbpe", "sentencepiece"]
 
@@ -57,7 +61,7 @@ def read_model(source: object, check: bool = True) -> Model:
     found = recognised(source)
     readers: dict[Kind, Callable[..., Model]] = {
         "nbbpe": functools.partial(folder.read_model, check=check),
-        "huggingface": functools.partial(huggingface.read_model, beside=found.beside),
+        "huggingface": functools.partial(reading.read_model, beside=found.beside),
         "tiktoken": tiktoken.read_model,
         "tekken": tekken.read_model,
         "gpt2": _two_files if found.beside else gpt2.read_model,
@@ -68,7 +72,7 @@ def read_model(source: object, check: bool = True) -> Model:
 
 
 def _two_files(*paths: Path) -> Model:
-    from .two_files import read_model  # which few tokenizers need
+    from .transformers_folder.two_files import read_model  # which few tokenizers need
 
     return read_model(*paths)
 
@@ -87,7 +91,7 @@ def recognised(source: object) -> Recognised:
     """
     if tiktoken.is_encoding(source):
         return Recognised("tiktoken", (source,))
-    if huggingface.is_tokenizer(source):
+    if reading.is_tokenizer(source):
         return Recognised("huggingface", (source,))
     if (
         isinstance(source, (tuple, list))

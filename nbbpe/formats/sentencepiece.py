@@ -20,8 +20,8 @@ from ..system.excerpt import naming, shown
 from ..system.paths import Path
 from ..text.byte_fallback import SIGN
 from ..text.normalizer import Normalizer
-from .character_spelling import BYTE_TOKENS, MAKES_SPACES
-from .characters import merges_by_tokens, model_of, packed_characters, packed_merges
+from .tokenizer_json.character_spelling import BYTE_TOKENS, MAKES_SPACES
+from .tokenizer_json.characters import merges_by_tokens, model_of, packed_characters, packed_merges
 
 # The numbers of fields: of the model, of a piece, and of what the trainer and the normalizer were told.
 _PIECE, _TRAINER, _NORMALIZER = 1, 2, 3

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 from ..model.model import Model
 from ..system.excerpt import shown
 from ..system.paths import Path
-from . import tekken, tiktoken, to_huggingface
-from .tiktoken_package import tiktoken_package
+from .ranks import tekken, tiktoken
+from .ranks.tiktoken_package import tiktoken_package
+from .tokenizer_json import writing
 
 # Text that formats and patterns treat differently: whitespace, digits, apostrophes, marks, scripts, invisible characters.
 HARD_TEXT = (
@@ -65,7 +66,7 @@ def _read_gpt2(model: Model, paths: Sequence[str]) -> Encode:
     with tempfile.TemporaryDirectory(prefix="nbbpe-verify-") as folder:  # names that the library can open, as above
         copies = [shutil.copy(path, folder) for path in paths]
         theirs: Any = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(*copies))
-    from .pretokenizers import write
+    from .tokenizer_json.pretokenizers import write
 
     theirs.pre_tokenizer = _pre_tokenizer(write(model.pattern))
     theirs.add_special_tokens([tokenizers.AddedToken(token, normalized=False) for token in model.special])
@@ -112,7 +113,7 @@ def _write_tiktoken(path: Path, model: Model) -> None:
 
 
 _OWNERS = {
-    "huggingface": _Owner("tokenizers", "tokenizer.json", to_huggingface.write, _read_hf),
+    "huggingface": _Owner("tokenizers", "tokenizer.json", writing.write, _read_hf),
     "tiktoken": _Owner("tiktoken", "ranks.tiktoken", _write_tiktoken, _read_tiktoken),
     "tekken": _Owner("mistral_common", "tekken.json", tekken.write, _read_tekken, plain=True),
 }

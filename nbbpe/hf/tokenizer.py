@@ -18,8 +18,8 @@ from transformers.tokenization_utils_base import PaddingStrategy, TruncationStra
 
 from ..encoding.decoder import Decoder
 from ..encoding.special_choice import ALL
-from ..formats.owners import ABOUT
-from ..formats.transformers_names import JSON
+from ..formats.shared.owners import ABOUT
+from ..formats.shared.transformers_names import JSON
 from ..kernels.compiler.collector import paused_for
 from ..loading import load
 from ..system.atomic_files import made_folder, write_text

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..formats.json_text import check_entries, check_format, parse_json
+from ..formats.shared.json_text import check_entries, check_format, parse_json
 from ..sources import Input, Line, Place, Record, Row, Skipped
 from ..sources.compressed import COMPRESSIONS
 from ..sources.sampled_digest import sampled_digest

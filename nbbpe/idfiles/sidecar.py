@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..formats.json_text import check_entries, check_format, read_json
+from ..formats.shared.json_text import check_entries, check_format, read_json
 from ..model.model import Model
 from ..model.provenance import describe_pattern
 from ..system.beside_ids import IDS_FORMAT, SIDECAR

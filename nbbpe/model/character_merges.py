@@ -1,4 +1,7 @@
-"""The merges of bytes to characters, for a vocabulary whose own merges begin with characters (formats/characters.py)."""
+"""The merges of bytes to characters, for a vocabulary whose own merges begin with characters.
+
+formats/tokenizer_json/characters.py reads such vocabularies.
+"""
 
 from __future__ import annotations
 

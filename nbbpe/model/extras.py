@@ -37,8 +37,8 @@ class Extras:
         "first" for the one that a text begins with
     cutter : what cuts each stretch before the split pattern does; then a space goes in front of each part
     post_processor : that of a tokenizer.json, unchanged; None for none
-    byte_fallback : the ids of the tokens <0x00> to <0xFF> of a vocabulary of characters, see formats/characters.py; else
-        empty
+    byte_fallback : the ids of the tokens <0x00> to <0xFF> of a vocabulary of characters, see
+        formats/tokenizer_json/characters.py; else empty
     """
 
     flags: Mapping[str, Flags] = field(default_factory=dict)

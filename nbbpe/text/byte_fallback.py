@@ -1,4 +1,4 @@
-"""Characters that a vocabulary of characters lacks, cut into their bytes; see formats/characters.py."""
+"""Characters that a vocabulary of characters lacks, cut into their bytes; see formats/tokenizer_json/characters.py."""
 
 from __future__ import annotations
 

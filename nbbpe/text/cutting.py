@@ -37,7 +37,7 @@ _KEYS: dict[str, set[str]] = {
     "Split": {"pattern", "behavior", "invert"},
 }
 KINDS = tuple(_KEYS)
-WORD_END = "WordEnd"  # nbbpe's own: the last step, which puts a space behind each part; see formats/word_ends.py
+WORD_END = "WordEnd"  # nbbpe's own last step, which puts a space behind each part; see formats/tokenizer_json/word_ends.py
 
 
 @functools.cache

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..formats import folder, gpt2
-from ..formats.plain_formats import WRITES_JSON
+from ..formats.nbbpe_folder import folder
+from ..formats.shared.plain_formats import WRITES_JSON
+from ..formats.vocab_json import gpt2
 from ..model.post_processor import read_templates
 from ..patterns.pattern_argument import PatternLike
 from ..system.excerpt import first_few
@@ -74,7 +75,7 @@ class TokenizerFiles(TokenizerData):
         >>> nbbpe.Tokenizer.from_tiktoken("mine.tiktoken", "gpt2", tok.special_tokens) == tok
         True
         """
-        from ..formats import tiktoken
+        from ..formats.ranks import tiktoken
 
         return cls._of(tiktoken.read_model(path_or_encoding, pattern, special_tokens))
 
@@ -99,9 +100,9 @@ class TokenizerFiles(TokenizerData):
         >>> nbbpe.Tokenizer.from_hf("tokenizer.json") == tok
         True
         """
-        from ..formats import huggingface
+        from ..formats.tokenizer_json import reading
 
-        return cls._of(huggingface.read_model(path_or_tokenizer, normalizer))
+        return cls._of(reading.read_model(path_or_tokenizer, normalizer))
 
     def save(self, path: Path) -> None:
         """Write the tokenizer to a folder of plain JSON and text, which is made if it is missing; `nbbpe.load` reads it.
@@ -157,7 +158,7 @@ class TokenizerFiles(TokenizerData):
         >>> nbbpe.load("my-model") == tok
         True
         """
-        from ..formats.pretrained import save_pretrained
+        from ..formats.transformers_folder.pretrained import save_pretrained
 
         return save_pretrained(self._model, folder, chat_template, model_max_length, roles)
 
@@ -174,9 +175,9 @@ class TokenizerFiles(TokenizerData):
         >>> nbbpe.load("tokenizer.json") == tok
         True
         """
-        from ..formats import to_huggingface
+        from ..formats.tokenizer_json import writing
 
-        to_huggingface.write(path, self._model)
+        writing.write(path, self._model)
 
     def save_gpt2(self, vocab_path: Path, merges_path: Path, *, version_line: bool = True) -> None:
         """Write GPT-2's vocab.json and merges.txt, byte for byte as OpenAI's were; `from_files` reads them.
@@ -208,7 +209,7 @@ class TokenizerFiles(TokenizerData):
         >>> encoding.encode("the cat") == tok.encode("the cat")
         True
         """
-        from ..formats import tiktoken
+        from ..formats.ranks import tiktoken
 
         encoding = tiktoken.new_encoding(self.name if name is None else name, self._model)
         self._warn_of_tokens_around("an encoding of tiktoken's")
@@ -222,7 +223,7 @@ class TokenizerFiles(TokenizerData):
         >>> len(open("mine.tiktoken").readlines())
         263
         """
-        from ..formats import tiktoken
+        from ..formats.ranks import tiktoken
 
         tiktoken.write(path, self._model)
         self._warn_of_tokens_around("a file of ranks")
@@ -239,7 +240,7 @@ class TokenizerFiles(TokenizerData):
         >>> nbbpe.load("tekken.json").encode("<s>the")
         [0, 258]
         """
-        from ..formats import tekken
+        from ..formats.ranks import tekken
 
         tekken.write(path, self._model)
         self._warn_of_tokens_around("tekken.json")

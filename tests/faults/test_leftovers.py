@@ -47,7 +47,7 @@ nbbpe.load(sys.argv[1]).encode_file(sys.argv[3], sys.argv[2], workers=2)
 """
 SAVE = """
 import sys, time, nbbpe
-from nbbpe.formats import gpt2
+from nbbpe.formats.vocab_json import gpt2
 def write_merges(*arguments):
     print("amid it", flush=True)
     time.sleep(60)

@@ -16,7 +16,7 @@ from typing import Any
 
 import nbbpe
 from nbbpe.counting import count_tables, counters, gathering, parallel_counting, sorted_runs, word_table
-from nbbpe.formats import folder as saved_folder
+from nbbpe.formats.nbbpe_folder import folder as saved_folder
 from nbbpe.idfiles import division, joined_parts, kept_parts, publishing
 from nbbpe.system import atomic_files
 from nbbpe.training import merges

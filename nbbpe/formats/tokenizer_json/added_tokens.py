@@ -1,0 +1,69 @@
+"""The added_tokens of a tokenizer.json: tokens that are found in a text before the model sees it, with their flags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...model.extras import FLAGS, Extras, Flags
+from ...model.special_tokens import MAX_ID
+from ...system.excerpt import naming, shown
+from ...system.user_warnings import warn_user
+from ...text.normalizer import Normalizer
+from .writing import TOKEN_FLAGS
+
+
+def read(added: Any, entries: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, Flags]]:
+    """The added tokens with the ids that tokenizers gives them, and the flags of those that have any."""
+    if not isinstance(added, list):
+        raise ValueError(f"added_tokens must be a list, not {type(added).__name__}")
+    special: dict[str, int] = {}
+    found: dict[str, Flags] = {}
+    following = len(entries)  # the id of the next token that model.vocab does not have
+    for number, token in enumerate(added):
+        where = f"added_tokens[{number}]"
+        content = token.get("content") if isinstance(token, dict) else None
+        if not isinstance(content, str) or not content:
+            raise ValueError(f"{where} must be an object with a content, and is {shown(token)}")
+        if not content.isascii():
+            with naming(where):
+                content.encode()
+        if content in special:
+            raise ValueError(f"{where} is {shown(content)}, which comes twice")
+        # tokenizers does not look at the id that stands there.
+        token_id = entries.get(content, following)
+        if type(token_id) is not int or type(token.get("id")) is not int or token["id"] != token_id:
+            raise ValueError(
+                f"{where}, {shown(content)}, has the id {shown(token.get('id'))}, but tokenizers would give it "
+                f"{shown(token_id)} (what model.vocab says, else the next that is free)"
+            )
+        if not 0 <= token_id <= MAX_ID:
+            raise ValueError(f"{where}, {shown(content)}, has the id {token_id}; ids must be from 0 to {MAX_ID:,}")
+        special[content] = token_id
+        following = max(following, token_id + 1)
+        flags = {flag for flag in TOKEN_FLAGS if token.get(flag)} | (set() if token.get("special", True) else {"plain"})
+        if flags:
+            found[content] = tuple(flag for flag in FLAGS if flag in flags)
+    return special, found
+
+
+def check_normalized(extras: Extras, normalizer: Normalizer) -> None:
+    """Refuse an added token of which the normalizer leaves nothing: tokenizers would find it between any two characters.
+
+    Warn of two that are the same in normalized text.
+    """
+    known: dict[str, str] = {}
+    for token, flags in extras.flags.items():
+        if "normalized" not in flags:
+            continue
+        normalized = normalizer.apply(token, set())
+        if not normalized:
+            raise ValueError(
+                f"added token {shown(token)} is to be found in normalized text, and the normalizer leaves nothing of it"
+            )
+        first = known.setdefault(normalized, token)
+        if first != token:
+            warn_user(
+                f"added tokens {shown(first)} and {shown(token)} are both {shown(normalized)} in normalized text, where "
+                "tokenizers finds either of them, by chance, and nbbpe the first"
+            )

@@ -1,0 +1,210 @@
+"""Vocabularies of characters, as sentencepiece's: those of Llama 2, Mistral 7B and Gemma.
+
+Their merges begin with characters instead of bytes. A character that the vocabulary lacks becomes the tokens of its bytes,
+<0x00> to <0xFF> (`byte_fallback`), and a space is spelled ▁.
+
+In nbbpe such a vocabulary is one of bytes, too, with a space for each ▁. The bytes of each character that it has are merged
+first (model/character_merges.py), and a character that it lacks is cut into its bytes (text/byte_fallback.py). So the ids
+are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model.character_merges import first_bytes, merges_of_characters
+from ...model.extras import Extras
+from ...model.model import Model
+from ...model.packed_vocab import PackedVocab
+from ...model.post_processor import read_templates
+from ...model.rank_vocab import recovered_merges
+from ...model.special_tokens import MAX_ID
+from ...patterns.class_pattern import SPACE, class_joins, class_pattern
+from ...patterns.pattern_argument import get_pattern
+from ...system.excerpt import shown
+from ...system.stretches import starts_of
+from ...text.byte_fallback import SIGN
+from ...text.normalizer import Normalizer
+from ...text.steps import steps_of
+from ...text.utf8 import has_surrogates, widths_of
+from ..vocab_json.packed_entries import has_twice, packed_pairs
+from . import added_tokens
+from .character_spelling import BYTE_TOKENS, MAKES_SPACES, check_decoder, read_spaces, texts_of
+from .model_part import ModelPart
+
+
+def is_of_characters(document: Mapping[str, Any]) -> bool:
+    """Whether the model of a tokenizer.json is one of characters, with the tokens of all bytes."""
+    model = document["model"]
+    is_of_bytes = any(step["type"] == "ByteLevel" for step in steps_of(document.get("pre_tokenizer"), "pre_tokenizer"))
+    return model.get("byte_fallback") is True and not is_of_bytes and all(map(model["vocab"].__contains__, BYTE_TOKENS))
+
+
+def read(document: Mapping[str, Any], part: ModelPart, steps: list[dict[str, Any]], applies_steps: bool) -> Model:
+    """The model of such a tokenizer.json.
+
+    steps : of its normalizer; those that do more than to replace spaces count only if `applies_steps`
+    """
+    if part.ignore_merges:
+        raise ValueError("model.ignore_merges is true, and nbbpe cannot honour it with byte_fallback")
+    if part.suffix is not None:
+        raise ValueError("model.end_of_word_suffix is set, and nbbpe cannot honour it with byte_fallback")
+    Normalizer.of(steps)  # which raises for an invalid step
+    steps, prefix_space, cuts_before_spaces = read_spaces(steps, document.get("pre_tokenizer"))
+    check_decoder(document.get("decoder"))
+    read_templates(document.get("post_processor"))
+    special, flags = added_tokens.read(document.get("added_tokens") or [], part.entries)
+    fallback = tuple(part.entries[text] for text in BYTE_TOKENS)
+    extras = Extras(flags, prefix_space, document.get("post_processor"), byte_fallback=fallback)
+    for token, of_token in flags.items():
+        if MAKES_SPACES in steps and "normalized" in of_token and not {"lstrip", "rstrip"}.isdisjoint(of_token):
+            raise ValueError(
+                f"added token {shown(token)} is looked for where spaces are {SIGN}, which tokenizers does not take for "
+                "whitespace, and takes whitespace, so that nbbpe cannot honour it"
+            )
+    of_text = Normalizer.of(steps if applies_steps else [step for step in steps if step == MAKES_SPACES])
+    added_tokens.check_normalized(extras, of_text)
+    merges = packed_merges(part.lines, part.entries)
+    check_sign(part.entries, merges)
+    of_byte = next((text for text in BYTE_TOKENS if text in special), None)
+    if of_byte is not None:
+        raise ValueError(f"added token {shown(of_byte)} is the token of a byte, too, and nbbpe cannot honour both")
+    # Some added tokens are tokens of the model, too: those that merges need, and characters.
+    in_merges = set(np.unique(merges).tolist())
+    shared = [text for text, i in special.items() if text in part.entries and (i in in_merges or len(text) == 1)]
+    vocab = packed_characters(part.entries, special.keys() - shared)
+    merges = reachable(merges, vocab, fallback)
+    if shared:
+        extras = extras.sharing(shared)
+    return model_of(vocab, merges, special, of_text, extras, cuts_before_spaces)
+
+
+def check_sign(entries: Mapping[str, Any], merges: NDArray[np.int32]) -> None:
+    """Raise ValueError unless the model knows ▁, and uses no space, which no text has where spaces are ▁."""
+    if SIGN not in entries:
+        raise ValueError(f"model.vocab has no {SIGN}, the token of a space")
+    spaced = next((text for text, i in entries.items() if " " in text and (text == " " or (merges == i).any())), None)
+    if spaced is not None:
+        raise ValueError(f"model.vocab: {shown(spaced)} has a space, where {SIGN} stands for each")
+
+
+def model_of(
+    vocab: PackedVocab,
+    merges: NDArray[np.int32],
+    special: dict[str, int],
+    normalizer: Normalizer,
+    extras: Extras,
+    cuts_before_spaces: bool = False,
+) -> Model:
+    """The model of a vocabulary of characters, with the pattern that its tokens give."""
+    joins = class_joins(texts_of(vocab, extras.byte_fallback))
+    if cuts_before_spaces:
+        joins[:, SPACE] = False
+    return Model.fitting(vocab, merges, special, get_pattern(class_pattern(joins)), normalizer, extras)
+
+
+def packed_characters(entries: Mapping[str, Any], special: Collection[str]) -> PackedVocab:
+    """The vocabulary of entries without added tokens: the bytes that decoding gives for each token.
+
+    Raises ValueError for an entry that cannot be one, and where two tokens of text stand for the same bytes.
+    """
+    ordinary = dict(entries)
+    for text in special:
+        ordinary.pop(text, None)
+    ids = list(ordinary.values())
+    if set(map(type, ids)) != {int} or min(ids) < 0 or max(ids) > MAX_ID or len(set(ids)) < len(ids):
+        raise ValueError(f"model.vocab: {_invalid_id(ordinary)}")
+    bytes_ = {ordinary.pop(text): bytes([byte]) for byte, text in enumerate(BYTE_TOKENS)}
+    texts = list(ordinary)
+    together = "".join(texts)
+    if " " in together:
+        twin = next((text for text in texts if " " in text and text.replace(" ", SIGN) in ordinary), None)
+        if twin is not None:
+            both = f"{shown(twin)} and {shown(twin.replace(' ', SIGN))}"
+            raise ValueError(f"model.vocab: {both} both stand for {shown(twin.encode())}")
+    try:
+        together = together.replace(SIGN, " ")
+        data = together.encode()
+    except UnicodeEncodeError:
+        text = next(text for text in texts if not text.isprintable() and has_surrogates(text))
+        raise ValueError(f"model.vocab: {shown(text)} holds a lone surrogate, which has no UTF-8") from None
+    ends = starts_of(widths_of(together))[starts_of(list(map(len, texts)))]
+    in_order = np.argsort(list(ordinary.values()))
+    found = PackedVocab(np.frombuffer(data, dtype=np.uint8), ends, np.array(list(ordinary.values()), dtype=np.int32))
+    return found.at(in_order).with_tokens(bytes_)
+
+
+def _invalid_id(entries: Mapping[str, Any]) -> str:
+    """Which id of some entries is invalid, for the error."""
+    owners: dict[int, str] = {}
+    for text, token_id in entries.items():
+        if type(token_id) is not int or not 0 <= token_id <= MAX_ID:
+            return f"{shown(text)} has the id {shown(token_id)}; ids must be from 0 to {MAX_ID:,}"
+        if owners.setdefault(token_id, text) != text:
+            return f"id {token_id} is given to {shown(owners[token_id])} and to {shown(text)}"
+    raise AssertionError("all ids are valid")
+
+
+def packed_merges(lines: Sequence[Any], entries: Mapping[str, Any]) -> NDArray[np.int32]:
+    """The ids of left, right and result of each merge, int32[n, 3]. Raises ValueError for what cannot be merges."""
+    merges = packed_pairs(lines, entries) if lines else np.empty((0, 3), dtype=np.int32)
+    if merges is None:
+        raise ValueError(f"model.merges: {_invalid(lines, entries)}")
+    if has_twice(merges):
+        raise ValueError("model.merges has one pair twice")
+    strange = np.flatnonzero(np.isin(merges, [entries[text] for text in BYTE_TOKENS]).any(axis=1))
+    if len(strange):
+        raise ValueError(f"model.merges[{strange[0]}] is {shown(lines[strange[0]])}, which has a token of a byte")
+    return merges
+
+
+def _invalid(lines: Sequence[Any], entries: Mapping[str, Any]) -> str:
+    """What is wrong with merges, for the error."""
+    for number, line in enumerate(lines):
+        sides = line.split(" ") if isinstance(line, str) else line
+        if not isinstance(sides, list) or len(sides) != 2 or not all(isinstance(side, str) for side in sides):
+            return f"number {number} must be two tokens, and is {shown(line)}"
+        for token in (*sides, "".join(sides)):
+            if token not in entries:
+                return f"number {number} is {shown(line)}, and {shown(token)} is not in model.vocab"
+    return "they must all be strings, or all lists"
+
+
+def reachable(merges: NDArray[np.int32], vocab: PackedVocab, fallback: tuple[int, ...]) -> NDArray[np.int32]:
+    """The merges without those that no text comes to; all of them, where that is not known.
+
+    Files list each split of a token into two others, with ranks one after another. Of these, one can happen.
+    """
+    results, firsts = np.unique(merges[:, 2], return_index=True)
+    if np.count_nonzero(np.diff(merges[:, 2])) + 1 > len(results) or not len(merges):  # ranks of others are between
+        return merges
+    found = merges_by_tokens(results[np.argsort(firsts)], vocab, fallback)
+    return merges if found is None or not np.isin(_pairs(found), _pairs(merges)).all() else found
+
+
+def merges_by_tokens(results: NDArray[np.int32], vocab: PackedVocab, fallback: tuple[int, ...]) -> NDArray[np.int32] | None:
+    """The one merge of each of some tokens that can happen, where all pairs that join to one of them merge.
+
+    results : the ids of the tokens, by rank
+
+    It is that to which the token's own bytes come by lower ranks (for the reason see kernels/encoding/rank_tables.py). None
+    where those of a token come to other than two tokens.
+    """
+    # A vocabulary of ranks: bytes, the beginnings of characters, characters, and the tokens.
+    of_characters, made = merges_of_characters(vocab, fallback)
+    lengths, text = vocab.gather(vocab.numbers_of(results))
+    first = PackedVocab.of_list([*(bytes([byte]) for byte in range(256)), *made])
+    starts = starts_of(np.concatenate([first.lengths, lengths]))
+    ranked = PackedVocab(np.concatenate([first.text, text]), starts, np.arange(len(starts) - 1, dtype=np.int32))
+    found, irregular = recovered_merges(ranked)
+    ids = np.concatenate([first_bytes(vocab, fallback), of_characters[:, 2], results])
+    return ids[found[len(of_characters) :]].astype(np.int32) if irregular is None else None
+
+
+def _pairs(merges: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The sides of each merge as one number."""
+    return merges[:, 0].astype(np.int64) << 32 | merges[:, 1]

@@ -1,0 +1,204 @@
+"""Hugging Face's tokenizer.json, as far as it describes a byte-level BPE tokenizer.
+
+Such a file is a chain of parts: normalizer, pre_tokenizer, model, post_processor, decoder. A part that changes which ids a
+text has, in a way that nbbpe has not, is an error that names it. What a post_processor adds (a token at the start of a
+text, say) is kept, and added on request only; truncation and padding are ignored. So the ids are those of tokenizers'
+`encode(text, add_special_tokens=False)`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from ...kernels.compiler.collector import paused_collector
+from ...model.extras import Extras
+from ...model.model import Model
+from ...model.post_processor import read_templates
+from ...model.special_tokens import tokens_for_placing
+from ...system.choices import check_one_of
+from ...system.excerpt import first_few, naming, shown
+from ...system.paths import Path
+from ...text.normalizer import HOW_TO_LEAVE_OUT, KINDS
+from ...text.normalizer import Normalizer as TextNormalizer
+from ...text.steps import steps_of
+from ..shared.json_text import check_known, parse_json, read_json
+from . import added_tokens, characters
+from .model_part import ModelPart
+from .writing import may_be_pretoken
+
+_PARTS = {
+    *("version", "truncation", "padding", "added_tokens", "normalizer"),
+    *("pre_tokenizer", "post_processor", "decoder", "model"),
+}
+Normalizer = Literal["apply", "ignore"]
+
+
+@paused_collector()
+def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "apply", beside: bool = False) -> Model:
+    """See Tokenizer.from_hf.
+
+    beside : whether a file has the tokens, too, that transformers finds in the files beside it
+    """
+    if is_tokenizer(path_or_tokenizer):
+        name = "the tokenizer"
+        document = parse_json(_backend(path_or_tokenizer).to_str(), name)
+    else:
+        document = read_json(path_or_tokenizer)
+        name = os.fspath(path_or_tokenizer)
+        if beside:
+            return read_document(document, name, normalizer, os.path.dirname(name))
+    return read_document(document, name, normalizer)
+
+
+def read_document(document: Any, name: str, normalizer: Normalizer = "apply", folder: str | None = None) -> Model:
+    """The model of a tokenizer.json as an object, and of what stands beside it in a folder if one is given.
+
+    name : what errors call it
+    """
+    check_one_of("normalizer", normalizer, ("apply", "ignore"))
+    with naming(name):
+        if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
+            raise ValueError(f'must be a JSON object with a "model", as tokenizers writes it, and {_what_it_is(document)}')
+        model = _model(document, normalizer)
+    return model if folder is None else _with_beside(model, document, name, normalizer, folder)
+
+
+def _what_it_is(document: Any) -> str:
+    """What a document is that is no tokenizer.json, for the error; some others are often taken for one."""
+    if not isinstance(document, dict):
+        return f"is {shown(document)}"
+    if not document:
+        return "has no entries"
+    found = f"has {first_few(list(document))}"
+    if all(type(token_id) is int for token_id in document.values()):
+        return f"{found}; this is a vocabulary as GPT-2's, which needs its merges.txt: give both"
+    if all(key.isdecimal() for key in document):
+        return (
+            f"{found}; this maps ids to tokens: give GPT-2's vocab.json, which maps tokens to ids, and merges.txt "
+            "(Tokenizer.save_gpt2 writes both)"
+        )
+    if document.get("class_name") == "Tokenizer":
+        return f"{found}; this is a tokenizer of Keras, which numbers words, and nbbpe reads BPE on bytes only"
+    return found
+
+
+def _with_beside(model: Model, document: dict[str, Any], name: str, normalizer: Normalizer, folder: str) -> Model:
+    """The model of a document, with the tokens that a folder has beside it."""
+    from ..transformers_folder.tokens_beside import tokens_beside
+
+    own = document.get("added_tokens") or []
+    beside = {token["content"]: token for token in tokens_beside(folder, document)}
+    if not beside:
+        return model
+    names = list(beside)
+    tokens = [token | beside.pop(token["content"], {}) for token in own]
+    entries = document["model"]["vocab"]
+    following = max([len(entries), *(token["id"] + 1 for token in own)])
+    for content, token in beside.items():
+        token_id = entries.get(content, following)
+        following = max(following, token_id + 1)
+        tokens.append({**token, "id": token_id})
+    with naming(name), naming(f"with the tokens that files beside it add or change ({first_few(names)})"):
+        return _model({**document, "added_tokens": tokens}, normalizer)
+
+
+def is_tokenizer(value: object) -> bool:
+    """Whether a value is a tokenizers.Tokenizer, or a transformers object that has one."""
+    return all(hasattr(_backend(value), name) for name in ("to_str", "get_vocab"))
+
+
+def _backend(value: Any) -> Any:
+    return getattr(value, "backend_tokenizer", value)
+
+
+def _model(document: dict[str, Any], normalizer: Normalizer) -> Model:
+    from . import pretokenizers
+
+    check_known(document, _PARTS, "the file")
+    if document.get("version", "1.0") != "1.0":
+        raise ValueError(f'version must be "1.0", and is {shown(document["version"])}')
+    part = ModelPart.of(document["model"])
+    if characters.is_of_characters(document):
+        return characters.read(document, part, _normalizer_steps(document.get("normalizer")), normalizer == "apply")
+    of_text = TextNormalizer.of(_normalizer_steps(document.get("normalizer")) if normalizer == "apply" else [])
+    steps = steps_of(document.get("pre_tokenizer"), "pre_tokenizer")
+    pattern, prefix_space, cutter = pretokenizers.read(steps, part.suffix)
+    digits = pretokenizers.digits_of_bytes(steps)
+    _check_after(document)
+    special, flags = added_tokens.read(document.get("added_tokens") or [], part.entries)
+    extras = Extras(flags, prefix_space, document.get("post_processor"), cutter)
+    added_tokens.check_normalized(extras, of_text)
+    vocab, merges, shared = part.tokens(special, digits)
+    if shared:
+        extras = extras.sharing(shared)
+    own = {token: token_id for token, token_id in special.items() if token not in shared}
+    _check_ids(own, tokens_for_placing(special, vocab))
+    found = Model.fitting(vocab, merges, special, pattern, of_text, extras)
+    if part.ignore_merges:
+        _look_up_pretokens(found, [token for token in own if token in part.entries], bool(digits))
+    return found
+
+
+def _check_ids(own: Mapping[str, int], near: Mapping[int, bytes]) -> None:
+    """Raise ValueError for an added token with the id of another token.
+
+    near : the other tokens by their ids
+    """
+    for token, token_id in own.items():
+        if token_id in near:
+            raise ValueError(
+                f"added token {shown(token)} has the id {token_id}, as {shown(near[token_id])} of model.vocab has"
+            )
+
+
+def _look_up_pretokens(found: Model, added: list[str], has_digits: bool) -> None:
+    """Set that a model looks up each pretoken before merging, if that can change an id.
+
+    added : the added tokens that model.vocab has, too
+    """
+    for token in added:
+        if may_be_pretoken(found, token):
+            raise ValueError(
+                f"added token {shown(token)} of model.vocab may be a pretoken of ordinary text, which tokenizers "
+                "would take for it with ignore_merges, and nbbpe would not"
+            )
+    from ...model.rank_vocab import with_whole_tokens
+
+    # In most files merging gives each token from its bytes, so nothing needs to be looked up.
+    found.whole = len(with_whole_tokens(found.packed_ordinary, found.merge_table()).whole) > 0
+    if found.whole and has_digits:
+        raise ValueError(
+            "pre_tokenizer has Digits after ByteLevel, which cuts some characters in two, and with model.ignore_merges "
+            "nbbpe would take these for the tokens that they are"
+        )
+
+
+def _normalizer_steps(part: Any) -> list[dict[str, Any]]:
+    """The steps of a normalizer, as TextNormalizer has them."""
+    steps = [dict(step) for step in steps_of(part, "normalizer")]
+    for step in steps:
+        if step["type"] not in KINDS:
+            raise ValueError(
+                f"normalizer is {shown(step['type'])}, and nbbpe can honour {', '.join(KINDS)}, alone or in a "
+                f"Sequence. {HOW_TO_LEAVE_OUT}"
+            )
+        pattern = step.get("pattern")
+        if isinstance(pattern, dict) and isinstance(pattern.get("Regex"), str):
+            from ..regexes.dialects import translated
+
+            with naming("normalizer"):
+                step["pattern"] = {"Regex": translated(pattern["Regex"], "Oniguruma", "regex")}
+    return steps
+
+
+# Parts that must be absent, or have no effect
+
+
+def _check_after(document: dict[str, Any]) -> None:
+    read_templates(document.get("post_processor"))
+    # Without a decoder nothing is said of decoding.
+    for step in steps_of(document.get("decoder"), "decoder"):
+        if step["type"] not in ("ByteLevel", "Fuse"):
+            raise ValueError(f"decoder is {shown(step['type'])}; only ByteLevel turns tokens into the bytes they stand for")

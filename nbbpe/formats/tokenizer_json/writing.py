@@ -1,0 +1,197 @@
+"""Writes Hugging Face's tokenizer.json; reading.py reads it."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+from ...model.extras import Flags
+from ...model.model import Model
+from ...model.special_tokens import check_distinct_ids
+from ...system.atomic_files import whole_file, write_text
+from ...system.excerpt import shown
+from ...system.links import target_of
+from ...system.paths import Path
+from ..shared.json_text import read_json
+from ..shared.owners import belongs_to_folder, find_owner
+from ..shared.transformers_names import JSON
+from ..vocab_json.gpt2 import spelled_vocab
+from ..vocab_json.packed_entries import has_twice
+from ..vocab_json.spelling import spell, spelled_lines, token_of
+from .character_spelling import spelled_entries, spelled_merges, spelled_parts
+from .word_ends import with_suffix
+
+# A token with any of these is not a special token like nbbpe's own; see model/extras.py.
+TOKEN_FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
+
+
+def write(path: Path, model: Model) -> None:
+    """Write a tokenizer.json.
+
+    Raises ValueError for what the format cannot hold, and FileExistsError for that of a folder in which Tokenizer.save
+    wrote another tokenizer, before anything is written.
+    """
+    text = content(model)
+    if (owner := find_owner(target_of(path), [JSON])) and not _is_about(owner, model):
+        raise belongs_to_folder(path)
+    with whole_file(path) as unfinished:
+        write_text(unfinished, text)
+
+
+def _is_about(path: str, model: Model) -> bool:
+    """Whether a nbbpe.json is that of this model."""
+    with suppress(OSError, ValueError):
+        about = read_json(path)
+        return isinstance(about, dict) and about.get("fingerprint") == model.fingerprint
+    return False
+
+
+def content(model: Model) -> str:
+    """The text of a model's tokenizer.json. Raises ValueError for what the format cannot hold."""
+    fallback, suffix = model.extras.byte_fallback, model.extras.suffix
+    if fallback:
+        entries = spelled_entries(model.packed_ordinary, fallback)
+        merges, whole = spelled_merges(model, entries), False
+    else:
+        entries = spelled_vocab(model.packed_ordinary)
+        merges, whole = _merges(model)
+    if suffix is not None:
+        entries, merges = with_suffix(entries, merges, suffix)
+    _enter_special(entries, model, whole)
+    parts = spelled_parts(model) if fallback else _parts_of_bytes(model)
+    added = sorted(model.special.items(), key=lambda item: item[1])
+    document = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            {"id": token_id, **added_token(token, model.extras.flags.get(token, ()))} for token, token_id in added
+        ],
+        **parts,
+        "normalizer": _normalizer(parts["normalizer"]),
+        "post_processor": model.extras.post_processor,
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": suffix,
+            "fuse_unk": False,
+            "byte_fallback": bool(fallback),
+            "ignore_merges": whole,
+            "vocab": dict(sorted(entries.items(), key=lambda item: item[1])),
+        },
+    }
+    # The merges are text already; model is the last part, and they are the last part of it.
+    text = json.dumps(document, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        place = text[max(error.start - 40, 0) : error.end]
+        raise ValueError(f"tokenizer.json cannot hold a lone surrogate, which is here after {shown(place)}") from None
+    return f'{text[:-2]}, "merges": {merges}}}}}\n'
+
+
+def _parts_of_bytes(model: Model) -> dict[str, Any]:
+    """As `spelled_parts`, for a vocabulary of bytes."""
+    from . import pretokenizers  # which imports `regex`
+
+    extras = model.extras
+    return {
+        "normalizer": model.normalizer.steps,
+        "pre_tokenizer": pretokenizers.write(model.pattern, bool(extras.prefix_space), extras.cutter),
+        "decoder": {**pretokenizers.BYTE_LEVEL, "use_regex": True},
+    }
+
+
+def _enter_special(entries: dict[str, int], model: Model, whole: bool) -> None:
+    """Enter the special tokens into the vocab, unless one of them would be taken for a pretoken there.
+
+    Raises ValueError for those that tokenizers would not find, or would confuse with other tokens.
+    """
+    for token in model.special if whole else ():
+        if token_of(token) != token.encode():
+            raise ValueError(
+                f"special token {shown(token)} is spelled like {shown(token_of(token))}, for which tokenizers would "
+                "take it, as this tokenizer looks up pretokens"
+            )
+    # tokenizers gives ids to added tokens one after another, unless the vocab has them, where it looks by their text.
+    alone = set(model.special).difference(model.extras.shared)
+    mistaken = next((token for token in model.special if whole and token in alone and may_be_pretoken(model, token)), None)
+    following = range(len(entries), len(entries) + len(model.special))
+    if mistaken is not None and sorted(model.special.values()) != list(following):
+        raise ValueError(
+            f"special token {shown(mistaken)} may be a pretoken of ordinary text, which tokenizers would take for it, as "
+            "this tokenizer looks up pretokens"
+        )
+    enter = entries.setdefault if mistaken is None else entries.get
+    # In a vocabulary of characters, one that is a character would be the token of the character, too.
+    characters = [token for token in alone if model.extras.byte_fallback and len(token) == 1]
+    check_distinct_ids(model.special, ", which tokenizer.json cannot hold")
+    for token, token_id in model.special.items():
+        if token in characters:
+            continue
+        if enter(token, token_id) != token_id:
+            raise ValueError(
+                f"special token {shown(token)} (id {token_id}) is spelled like token {shown(token_of(token))} (id "
+                f"{entries[token]}), so tokenizer.json cannot tell them apart"
+            )
+    for token_id, token in enumerate(sorted(characters, key=model.special.__getitem__), start=len(entries)):
+        if model.special[token] != token_id:
+            raise ValueError(
+                f"special token {shown(token)} is a character, and has the id {model.special[token]}: in a tokenizer.json "
+                f"it would be the token of the character, too, or have the id {token_id}"
+            )
+
+
+def may_be_pretoken(model: Model, token: str, is_split: bool = False) -> bool:
+    """Whether a special token may be a pretoken of ordinary text, which tokenizers takes for it with ignore_merges if it is
+    in model.vocab: one that is spelled as its own bytes, and that is not found in all text.
+
+    is_split : whether special tokens are split, so that it is found nowhere
+
+    Otherwise, it is not found within a word if it must be one of its own, nor where only the normalizer or Metaspace makes
+    it. What a cutter makes of the token depends on the text around it, so only the pattern is asked.
+    """
+    flags, normalizer, cutter = model.extras.flags.get(token, ()), model.normalizer, model.extras.cutter
+    is_made = bool(normalizer.kinds) and not ("normalized" in flags and normalizer.apply(token, set()) == token)
+    if cutter is not None and "Metaspace" in cutter.kinds:
+        is_made = True
+    if not (is_split or is_made or "single_word" in flags) or not (
+        token.isascii() and token.isprintable() and " " not in token
+    ):
+        return False
+    return model.pattern.split(token) == [token]
+
+
+def _merges(model: Model) -> tuple[str, bool]:
+    """The JSON of a model's merges, and whether a pretoken that is a token is that token.
+
+    Of a merge that occurs twice, the first counts here, and the last in tokenizers: so it is written once.
+    """
+    sides = model.sides()
+    if sides is not None and model.merge_ids is not None and not has_twice(model.merge_ids):
+        lines = spelled_lines(*sides)[:-1]
+        for plain, escaped in ("\\", r"\\"), ('"', r"\""), (" ", '", "'), ("\n", '"], ["'):
+            lines = lines.replace(plain, escaped)
+        return f'[["{lines}"]]' if lines else "[]", model.whole
+    merges, whole = model.merges_with_whole()
+    pairs = [[spell(left), spell(right)] for left, right in dict.fromkeys(merges)]
+    return json.dumps(pairs, ensure_ascii=False), whole
+
+
+def added_token(token: str, flags: Flags) -> dict[str, Any]:
+    """An added token as tokenizers and transformers describe it."""
+    return {"content": token, **{flag: flag in flags for flag in TOKEN_FLAGS}, "special": "plain" not in flags}
+
+
+def _normalizer(steps: list[dict[str, Any]]) -> dict[str, Any] | None:
+    for step in steps:
+        if step["type"] == "Replace" and "Regex" in step["pattern"]:
+            from ..regexes.dialects import translated
+
+            step["pattern"] = {"Regex": translated(step["pattern"]["Regex"], "regex", "Oniguruma")}
+    if len(steps) > 1:
+        return {"type": "Sequence", "normalizers": steps}
+    return steps[0] if steps else None
