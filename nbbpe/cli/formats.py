@@ -9,7 +9,6 @@ from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
 
 from ..formats.recognise import recognised
-from ..formats.tokenizer_json import reading
 from ..formats.vocab_json import gpt2
 from ..loading import load
 from ..patterns.pattern_argument import PatternLike
@@ -127,7 +126,11 @@ def read_tokenizer(
     if not special_tokens and pattern is None:
         if normalizer == "apply":
             return load(path)
-        return Tokenizer._of(reading.read_model(found.sources[0], normalizer, found.beside))
+        from ..formats.tokenizer_json import reading
+        from ..formats.transformers_folder import with_json
+
+        reader = with_json if found.beside else reading
+        return Tokenizer._of(reader.read_model(found.sources[0], normalizer))
     if found.kind == "gpt2":
         vocab_path, merges_path = found.sources
         return Tokenizer._of(gpt2.read_model(vocab_path, merges_path, special_tokens or None, pattern or "gpt2"))

@@ -61,7 +61,7 @@ def read_model(source: object, check: bool = True) -> Model:
     found = recognised(source)
     readers: dict[Kind, Callable[..., Model]] = {
         "nbbpe": functools.partial(folder.read_model, check=check),
-        "huggingface": functools.partial(reading.read_model, beside=found.beside),
+        "huggingface": _with_json if found.beside else reading.read_model,
         "tiktoken": tiktoken.read_model,
         "tekken": tekken.read_model,
         "gpt2": _two_files if found.beside else gpt2.read_model,
@@ -69,6 +69,12 @@ def read_model(source: object, check: bool = True) -> Model:
         "sentencepiece": _sentencepiece,
     }
     return readers[found.kind](*found.sources)
+
+
+def _with_json(path: Path) -> Model:
+    from .transformers_folder.with_json import read_model
+
+    return read_model(path)
 
 
 def _two_files(*paths: Path) -> Model:

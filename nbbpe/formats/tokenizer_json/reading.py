@@ -36,24 +36,19 @@ Normalizer = Literal["apply", "ignore"]
 
 
 @paused_collector()
-def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "apply", beside: bool = False) -> Model:
-    """See Tokenizer.from_hf.
-
-    beside : whether a file has the tokens, too, that transformers finds in the files beside it
-    """
+def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "apply") -> Model:
+    """See Tokenizer.from_hf."""
     if is_tokenizer(path_or_tokenizer):
         name = "the tokenizer"
         document = parse_json(_backend(path_or_tokenizer).to_str(), name)
     else:
         document = read_json(path_or_tokenizer)
         name = os.fspath(path_or_tokenizer)
-        if beside:
-            return read_document(document, name, normalizer, os.path.dirname(name))
     return read_document(document, name, normalizer)
 
 
-def read_document(document: Any, name: str, normalizer: Normalizer = "apply", folder: str | None = None) -> Model:
-    """The model of a tokenizer.json as an object, and of what stands beside it in a folder if one is given.
+def read_document(document: Any, name: str, normalizer: Normalizer = "apply") -> Model:
+    """The model of a tokenizer.json as an object.
 
     name : what errors call it
     """
@@ -61,8 +56,7 @@ def read_document(document: Any, name: str, normalizer: Normalizer = "apply", fo
     with naming(name):
         if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
             raise ValueError(f'must be a JSON object with a "model", as tokenizers writes it, and {_what_it_is(document)}')
-        model = _model(document, normalizer)
-    return model if folder is None else _with_beside(model, document, name, normalizer, folder)
+        return _model(document, normalizer)
 
 
 def _what_it_is(document: Any) -> str:
@@ -82,26 +76,6 @@ def _what_it_is(document: Any) -> str:
     if document.get("class_name") == "Tokenizer":
         return f"{found}; this is a tokenizer of Keras, which numbers words, and nbbpe reads BPE on bytes only"
     return found
-
-
-def _with_beside(model: Model, document: dict[str, Any], name: str, normalizer: Normalizer, folder: str) -> Model:
-    """The model of a document, with the tokens that a folder has beside it."""
-    from ..transformers_folder.tokens_beside import tokens_beside
-
-    own = document.get("added_tokens") or []
-    beside = {token["content"]: token for token in tokens_beside(folder, document)}
-    if not beside:
-        return model
-    names = list(beside)
-    tokens = [token | beside.pop(token["content"], {}) for token in own]
-    entries = document["model"]["vocab"]
-    following = max([len(entries), *(token["id"] + 1 for token in own)])
-    for content, token in beside.items():
-        token_id = entries.get(content, following)
-        following = max(following, token_id + 1)
-        tokens.append({**token, "id": token_id})
-    with naming(name), naming(f"with the tokens that files beside it add or change ({first_few(names)})"):
-        return _model({**document, "added_tokens": tokens}, normalizer)
 
 
 def is_tokenizer(value: object) -> bool:
