@@ -19,7 +19,6 @@ from ..patterns.pattern_argument import regex_pattern
 from ..system.excerpt import naming, shown
 from ..system.paths import Path
 
-FIRST_WORD = b"minbpe v"
 _MOST_BYTES = 1 << 28  # of all tokens: forty lines could make one of a terabyte
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import importlib
 import os
 import re
 from collections.abc import Callable
@@ -11,13 +11,9 @@ from typing import Any, Literal, NamedTuple
 from ..model.model import Model
 from ..system.git_lfs import IS_LFS_POINTER, LFS_POINTER
 from ..system.paths import Path, check_tokenizer_file, is_url, not_meant
-from . import minbpe
 from .known_names import encoding_of_model, found_by_name
-from .nbbpe_folder import folder
-from .ranks import tekken, tiktoken
+from .shared.objects import is_encoding, is_tokenizer
 from .shared.owners import ABOUT, OWN_NAMES, find_owner
-from .tokenizer_json import reading
-from .vocab_json import gpt2
 
 Kind = Literal["nbbpe", "huggingface", "tiktoken", "tekken", "gpt2", "minbpe", "sentencepiece"]
 
@@ -32,6 +28,7 @@ _KNOWN = (
 # The two files of GPT-2's format, by the ends of their names: the usual ones, and OpenAI's.
 _PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+=* \d+\r?\n")
+_MINBPE = b"minbpe v"  # how its first line begins
 _SENTENCEPIECE = re.compile(rb"\n.\n.<", re.DOTALL)  # a first piece such as <unk>
 # What is often taken for a tokenizer of ours, by how it begins.
 _OTHERS = (
@@ -43,6 +40,22 @@ _OTHERS = (
     (re.compile(rb"GGUF"), "is a model in GGUF: give the tokenizer.json of the model that it was made from"),
     (re.compile(rb"\x80[\x02-\x05]"), "is a pickle, which can run any code: if you trust it, give nbbpe.load the object"),
 )
+
+# The modules that read the formats. Each is imported when it is needed, as most processes read one format.
+_READERS: dict[Kind, str] = {
+    "nbbpe": "nbbpe_folder.folder",
+    "huggingface": "tokenizer_json.reading",
+    "tiktoken": "ranks.tiktoken",
+    "tekken": "ranks.tekken",
+    "gpt2": "vocab_json.gpt2",
+    "minbpe": "minbpe",
+    "sentencepiece": "sentencepiece",
+}
+# Those for a folder in which other files of transformers count.
+_READERS_OF_FOLDERS: dict[Kind, str] = {
+    "huggingface": "transformers_folder.with_json",
+    "gpt2": "transformers_folder.two_files",
+}
 
 
 class Recognised(NamedTuple):
@@ -59,34 +72,9 @@ class Recognised(NamedTuple):
 def read_model(source: object, check: bool = True) -> Model:
     """See nbbpe.load."""
     found = recognised(source)
-    readers: dict[Kind, Callable[..., Model]] = {
-        "nbbpe": functools.partial(folder.read_model, check=check),
-        "huggingface": _with_json if found.beside else reading.read_model,
-        "tiktoken": tiktoken.read_model,
-        "tekken": tekken.read_model,
-        "gpt2": _two_files if found.beside else gpt2.read_model,
-        "minbpe": minbpe.read_model,
-        "sentencepiece": _sentencepiece,
-    }
-    return readers[found.kind](*found.sources)
-
-
-def _with_json(path: Path) -> Model:
-    from .transformers_folder.with_json import read_model
-
-    return read_model(path)
-
-
-def _two_files(*paths: Path) -> Model:
-    from .transformers_folder.two_files import read_model  # which few tokenizers need
-
-    return read_model(*paths)
-
-
-def _sentencepiece(path: Path) -> Model:
-    from .sentencepiece import read_model
-
-    return read_model(path)
+    readers = _READERS | _READERS_OF_FOLDERS if found.beside else _READERS
+    read: Callable[..., Model] = importlib.import_module(f"{__package__}.{readers[found.kind]}").read_model
+    return read(*found.sources, check) if found.kind == "nbbpe" else read(*found.sources)
 
 
 def recognised(source: object) -> Recognised:
@@ -95,9 +83,9 @@ def recognised(source: object) -> Recognised:
     Raises FileNotFoundError for a path where nothing is, or a folder without any known file; ValueError for a file, and
     TypeError for any other object. All say what was looked for.
     """
-    if tiktoken.is_encoding(source):
+    if is_encoding(source):
         return Recognised("tiktoken", (source,))
-    if reading.is_tokenizer(source):
+    if is_tokenizer(source):
         return Recognised("huggingface", (source,))
     if (
         isinstance(source, (tuple, list))
@@ -115,7 +103,7 @@ def recognised(source: object) -> Recognised:
     if not os.path.exists(source):
         known = found_by_name(source) if isinstance(source, str) else None
         if known is not None:
-            return recognised(known)._replace(beside=not tiktoken.is_encoding(known))
+            return recognised(known)._replace(beside=not is_encoding(known))
         name = os.fspath(source)
         if is_url(name):
             raise FileNotFoundError(
@@ -171,7 +159,7 @@ def _file(path: Path) -> Recognised:
         raise ValueError(f"{name}: {IS_LFS_POINTER}")
     if name.endswith(".tiktoken") or _RANK_LINE.match(start):
         return Recognised("tiktoken", (name,))
-    if start.startswith(minbpe.FIRST_WORD):
+    if start.startswith(_MINBPE):
         return Recognised("minbpe", (name,))
     if _SENTENCEPIECE.match(start):
         return Recognised("sentencepiece", (name,))

@@ -24,6 +24,7 @@ from ...system.excerpt import naming, shown
 from ...system.git_lfs import IS_LFS_POINTER, LFS_POINTER
 from ...system.paths import Path, check_tokenizer_file, not_meant
 from ...system.wrong_argument import WrongArgument
+from ..shared.objects import is_encoding
 from ..shared.plain_formats import check_plain
 from .tiktoken_package import tiktoken_package
 
@@ -236,11 +237,6 @@ def split_regex(pattern: Pattern) -> str:
     if pattern.takes_all:
         return matched
     return rf"{matched}|(?:(?!{matched})(?s:.))+"
-
-
-def is_encoding(value: object) -> bool:
-    """Whether a value is a tiktoken.Encoding, or has what makes one."""
-    return all(hasattr(value, name) for name in ("_mergeable_ranks", "_pat_str", "_special_tokens"))
 
 
 def _of_encoding(encoding: Any) -> tuple[PackedVocab, Known]:

@@ -24,6 +24,7 @@ from ...text.normalizer import HOW_TO_LEAVE_OUT, KINDS
 from ...text.normalizer import Normalizer as TextNormalizer
 from ...text.steps import steps_of
 from ..shared.json_text import check_known, parse_json, read_json
+from ..shared.objects import backend_of, is_tokenizer
 from . import added_tokens, characters
 from .model_part import ModelPart
 from .writing import may_be_pretoken
@@ -40,7 +41,7 @@ def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "apply") 
     """See Tokenizer.from_hf."""
     if is_tokenizer(path_or_tokenizer):
         name = "the tokenizer"
-        document = parse_json(_backend(path_or_tokenizer).to_str(), name)
+        document = parse_json(backend_of(path_or_tokenizer).to_str(), name)
     else:
         document = read_json(path_or_tokenizer)
         name = os.fspath(path_or_tokenizer)
@@ -76,15 +77,6 @@ def _what_it_is(document: Any) -> str:
     if document.get("class_name") == "Tokenizer":
         return f"{found}; this is a tokenizer of Keras, which numbers words, and nbbpe reads BPE on bytes only"
     return found
-
-
-def is_tokenizer(value: object) -> bool:
-    """Whether a value is a tokenizers.Tokenizer, or a transformers object that has one."""
-    return all(hasattr(_backend(value), name) for name in ("to_str", "get_vocab"))
-
-
-def _backend(value: Any) -> Any:
-    return getattr(value, "backend_tokenizer", value)
 
 
 def _model(document: dict[str, Any], normalizer: Normalizer) -> Model:
