@@ -42,7 +42,7 @@ def run(store: Path, before: str = "", after: str = "") -> list[str]:
 def kernels_in(store: Path) -> int:
     paths = [path for path in (store / "nbbpe").iterdir() if path.suffix == ".nbk"]
     others = [path.suffix for path in (store / "nbbpe").iterdir() if path not in paths]
-    assert set(others) <= {".json"}  # what the processor is, and nothing half written
+    assert set(others) <= {".json", ".lock"}  # what the processor is, and nothing half written
     return len(paths)
 
 

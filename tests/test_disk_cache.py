@@ -389,7 +389,9 @@ def test_on_a_full_disk_a_kernel_runs_and_nothing_is_left(compiles, tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert found.was_compiled
     assert found.folder is None
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    left = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path.name for path in left] == ["compiling.lock"]
+    assert left[0].read_bytes() == b""
     assert compiles()
     assert not compiles()
 

@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import kernel_files, obtain, plain, store
+from .one_compiler import one_compiler
 
 _MOST_SECONDS = 60.0  # to wait for a kernel
 _END_SECONDS = 2.0  # to wait for the other process to end by itself
@@ -205,10 +206,11 @@ def serve(places: Sequence[str]) -> None:
     for place in places:
         module, _, name = place.partition(":")
         kernel = getattr(importlib.import_module(module), name)
-        if kernel_files.read(kernel.name) is None:
-            content = obtain.compiled(kernel)
-            with _storing:
-                obtain.store(kernel, content)
+        with one_compiler(kernel.name):
+            if kernel_files.read(kernel.name) is None:
+                content = obtain.compiled(kernel)
+                with _storing:
+                    obtain.store(kernel, content)
         print(kernel.name, flush=True)
 
 

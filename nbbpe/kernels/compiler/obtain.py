@@ -15,6 +15,7 @@ from . import kernel_files, plain
 from .collector import paused_collector
 from .loader import load
 from .notices import say
+from .one_compiler import one_compiler
 from .signature import Array, Scalar
 from .symbols import UnknownObject, addresses, check, referred
 
@@ -121,7 +122,11 @@ def obtain(kernel: Any) -> Obtained:
                 found = _stored(kernel)
             if found is not None:
                 return found
-            done = _uninterrupted(lambda: _compiled_and_stored(kernel, None))
+            with one_compiler(kernel.name):
+                found = _stored(kernel)  # by the process that was waited for
+                if found is not None:
+                    return found
+                done = _uninterrupted(lambda: _compiled_and_stored(kernel, None))
             if not isinstance(done, Exception):
                 try:
                     return loaded(kernel, *done, True)
@@ -138,7 +143,7 @@ def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, boo
     It is not loaded: it may be for another processor. Raises RuntimeError if a plain `njit` compiles, which cannot compile
     for other processors.
     """
-    with _lock:
+    with _lock, one_compiler(kernel.name):
         _finish()
         content, folder = (b"", None) if plain.is_plain() else kernel_files.read(kernel.name) or (b"", None)
         if content and into is None:
