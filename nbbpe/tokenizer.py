@@ -71,7 +71,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames, TokenizerBat
     def __repr__(self) -> str:
         merges = "merged by rank" if self._model.merges is None else f"{len(self._model.merges):,} merges"
         special = len(self._model.special)
-        normalizer = "" if self.normalizer is None else f", normalizer={self.normalizer!r}"
+        normalizer = "" if self.normalizer is None else f", normalizer={shown(self.normalizer)}"
         return f"Tokenizer({len(self):,} tokens, {merges}, {special} special, pattern={shown(self.pattern)}{normalizer})"
 
     def __eq__(self, other: object) -> bool:

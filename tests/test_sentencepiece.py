@@ -8,6 +8,7 @@ from pathlib import Path
 
 import naive
 import pytest
+from charsmaps import compiled_charsmap
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,6 +95,7 @@ def ids_of(text: str, pieces=PIECES, prefix: bool = True) -> list[int]:
 
 
 WORDS = [*"thecat,. \n\u00e9\u4e2d\U0001f600\u6587A\x1b", "the", " the", " cat", "  ", SIGN, "<s>", "<0x41>", "\n\n"]
+REPLACED = {"\n": " ", "A": "the", "\x1b": "", "\u3000": " ", "\u6587": "\u4e2d", "\u00a8": " \u00e9"}
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=25).map("".join)
 
 
@@ -126,8 +128,53 @@ def test_without_a_space_in_front_and_with_symbols_of_the_user(tmp_path):
         assert tokenizer.encode(text, allowed_special=["<table>"]) == wanted
         if "<table>" not in text:
             assert tokenizer.encode_ordinary(text) == wanted  # whitespace is a part of ordinary text
-    with pytest.raises(ValueError, match=r"has user-defined symbols, such as '\\n\\n', and puts a space in front"):
-        nbbpe.load(written(tmp_path, model(pieces)))
+    for normalizer in [(3, 1)], [(3, 0), (4, 1)], [(3, 0), (2, compiled_charsmap(REPLACED))]:
+        with pytest.raises(
+            ValueError, match=r"has user-defined symbols, such as '\\n\\n', and changes the text beside them"
+        ):
+            nbbpe.load(written(tmp_path, model(pieces, normalizer=normalizer)))
+
+
+def normalized(text: str, table: dict[str, str], strips: bool, prefix: bool) -> str:
+    """What sentencepiece's normalizer makes of a text, with a space for each \u2581; see its normalizer.cc."""
+    if strips:
+        while text and table.get(text[0], text[0]) == " ":
+            text = text[1:]
+    if not text:
+        return ""
+    found = SIGN * prefix
+    is_after_space = strips
+    for character in text:
+        new = table.get(character, character)
+        if is_after_space:
+            new = new.lstrip(" ")
+        if new:
+            found += new.replace(" ", SIGN)
+            is_after_space = strips and new.endswith(" ")
+    return (found.rstrip(SIGN) if strips else found).replace(SIGN, " ")
+
+
+@pytest.mark.parametrize("prefix", [True, False])
+@pytest.mark.parametrize("strips", [True, False])
+@pytest.mark.parametrize("table", [REPLACED, {}], ids=["table", "identity"])
+def test_text_is_normalized(table, strips, prefix, tmp_path):
+    data = compiled_charsmap(table) if table else b""
+    tokenizer = nbbpe.load(written(tmp_path, model(normalizer=[(2, data), (3, prefix), (4, strips)])))
+    tokenizer.save(tmp_path / "saved")
+    loaded = nbbpe.load(tmp_path / "saved")
+    rng = random.Random(5)
+    texts = ["".join(rng.choices([*WORDS, *REPLACED, "   "], k=rng.choice([1, 2, 3, 12]))) for _ in range(300)]
+    wanted = [ids_of(normalized(text, table, strips, prefix), prefix=False) for text in texts]
+    assert list(map(tokenizer.encode_ordinary, texts)) == wanted
+    assert tokenizer.encode_batch(texts, allowed_special=()) == wanted
+    assert [loaded.encode_ordinary(text.encode()) for text in texts] == wanted
+
+
+def test_a_table_is_not_written_to_a_tokenizer_json(tmp_path):
+    tokenizer = nbbpe.load(written(tmp_path, model(normalizer=[(2, compiled_charsmap(REPLACED))])))
+    with pytest.raises(ValueError, match="normalizes text by sentencepiece's table, which"):
+        tokenizer.to_hf(tmp_path / "tokenizer.json")
+    assert not (tmp_path / "tokenizer.json").exists()
 
 
 def test_scores_say_what_is_merged_first(tmp_path):
@@ -158,8 +205,11 @@ def test_it_is_saved_and_written(tokenizer, tmp_path):
         (model(trainer=[(3, 1)]), "is a model of Unigram, and nbbpe reads BPE only"),
         (model(trainer=[(35, 0)]), "has no byte_fallback"),
         (model(trainer=[(24, 1)]), "puts spaces behind words"),
-        (model(normalizer=[(2, b"table")]), "normalizes text by a table"),
-        (model(normalizer=[(4, 1), (5, 0)]), r"takes spaces away .*, and keeps spaces as they are .*, which nbbpe cannot"),
+        (model(normalizer=[(2, b"table")]), "normalizer Charsmap needs a table of sentencepiece"),
+        (
+            model(trainer=[(24, 1)], normalizer=[(5, 0)]),
+            r"keeps spaces as they are .*, and puts spaces behind .*, which nbbpe",
+        ),
         (model([*PIECES, PIECES[300 - 30]]), "has two pieces of one text"),
         (model(PIECES[:100] + PIECES[101:]), "or no piece of some byte"),
         (model([*PIECES, ("x", 0.0, UNUSED)]), "has unused pieces"),
@@ -189,8 +239,10 @@ def test_broken_files_give_no_other_error(tmp_path):
             assert str(error).startswith(str(tmp_path))  # noqa: PT017
 
 
-@pytest.mark.parametrize("prefix", [True, False])
-def test_ids_are_those_of_sentencepiece(shared, tmp_path, prefix):
+@pytest.mark.parametrize(
+    ("rule", "strips", "prefix"), [("identity", False, True), ("identity", False, False), ("nmt_nfkc", True, True)]
+)
+def test_ids_are_those_of_sentencepiece(shared, tmp_path, rule, strips, prefix):
     sentencepiece = pytest.importorskip("sentencepiece", reason="needs sentencepiece")
     texts = [(shared / "text" / f"{name}.txt").read_text(encoding="utf-8")[:200_000] for name in ("books_en", "cjk")]
     (tmp_path / "corpus.txt").write_text("\n".join(texts), encoding="utf-8")
@@ -201,8 +253,8 @@ def test_ids_are_those_of_sentencepiece(shared, tmp_path, prefix):
         vocab_size=4000,
         character_coverage=0.99,
         byte_fallback=True,
-        normalization_rule_name="identity",
-        remove_extra_whitespaces=False,
+        normalization_rule_name=rule,
+        remove_extra_whitespaces=strips,
         add_dummy_prefix=prefix,
         user_defined_symbols=[] if prefix else ["\n\n", SIGN * 3],
         minloglevel=2,
@@ -210,5 +262,5 @@ def test_ids_are_those_of_sentencepiece(shared, tmp_path, prefix):
     theirs = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "tokenizer.model"))
     ours = nbbpe.load(tmp_path / "tokenizer.model")
     rng = random.Random(7)
-    for text in [*texts, *("".join(rng.choices([*WORDS, *texts[0][:50]], k=30)) for _ in range(300))]:
+    for text in [*texts, *("".join(rng.choices([*WORDS, *REPLACED, "e\u0301", *texts[0][:50]], k=30)) for _ in range(300))]:
         assert ours.encode_ordinary(text) == theirs.encode(text)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..evaluation import Evaluation
 from ..inspection import Comparison, Split, TextFigures, Token, VocabularyFigures
-from ..system.excerpt import columns, percent, printable, shortened, shown_pattern, shown_token
+from ..system.excerpt import columns, cut, percent, printable, shortened, shown_pattern, shown_token
 from .streams import STDIN
 
 WIDTH = 80
@@ -52,7 +52,7 @@ def vocabulary_lines(name: str, figures: VocabularyFigures) -> list[str]:
         ("merges", "none: merged by rank" if figures.n_merges is None else f"{figures.n_merges:,}"),
         ("special tokens", shortened(f"{n_special}: {special}" if special else n_special, WIDTH - 18)),
         ("split pattern", shortened(printable(shown_pattern(figures.pattern)), WIDTH - 18)),
-        *([] if figures.normalizer is None else [("normalizer", printable(str(figures.normalizer)))]),
+        *([] if figures.normalizer is None else [("normalizer", printable(cut(str(figures.normalizer))))]),
         ("type of ids", figures.dtype),
     ]
     lines = [name, *indented(facts(pairs)), "", "token lengths (without special tokens)"]

@@ -6,6 +6,7 @@ text, a score and a kind. Of all pairs that join to a piece, that with the best 
 
 from __future__ import annotations
 
+import base64
 import os
 import struct
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from ..model.model import Model
 from ..system.excerpt import naming, shown
 from ..system.paths import Path
 from ..text.byte_fallback import SIGN
-from ..text.normalizer import Normalizer
+from ..text.normalizer import CHARSMAP, Normalizer
 from .tokenizer_json.character_spelling import BYTE_TOKENS, MAKES_SPACES
 from .tokenizer_json.characters import merges_by_tokens, model_of, packed_characters, packed_merges
 
@@ -55,7 +56,7 @@ def read_model(path: Path) -> Model:
         except (LookupError, TypeError, AttributeError, struct.error, UnicodeDecodeError):  # an int, where bytes must be
             raise ValueError("is no model of sentencepiece, or its end is missing") from None
         _check(trainer, normalizer)
-        return _model(pieces, bool(normalizer.get(_PREFIX, 1)))
+        return _model(pieces, _steps_of(normalizer))
 
 
 def _parts_of(data: bytes) -> tuple[list[_Piece], dict[int, Any], dict[int, Any]]:
@@ -111,8 +112,6 @@ def _check(trainer: dict[int, Any], normalizer: dict[int, Any]) -> None:
     if not trainer.get(_FALLBACK, 0):
         raise ValueError("has no byte_fallback, without which some text is <unk>, and nbbpe cannot honour that")
     whys = {
-        "normalizes text by a table (normalization_rule_name)": normalizer.get(_CHARSMAP),
-        "takes spaces away (remove_extra_whitespaces)": normalizer.get(_STRIPS, 1),
         "keeps spaces as they are (escape_whitespaces)": not normalizer.get(_SIGNS, 1),
         "puts spaces behind words (treat_whitespace_as_suffix)": trainer.get(_SUFFIX, 0),
     }
@@ -121,20 +120,36 @@ def _check(trainer: dict[int, Any], normalizer: dict[int, Any]) -> None:
         raise ValueError(f"{found}, which nbbpe cannot honour")
 
 
-def _model(pieces: list[_Piece], has_prefix: bool) -> Model:
+def _steps_of(normalizer: dict[int, Any]) -> list[dict[str, Any]]:
+    """What is done to a text before it is split."""
+    prefix = [{"type": "Prepend", "prepend": " "}] if normalizer.get(_PREFIX, 1) else []
+    table = normalizer.get(_CHARSMAP, b"")
+    by_table = [{"type": CHARSMAP, "table": base64.b64encode(table).decode()}] if table else []
+    if not normalizer.get(_STRIPS, 1):
+        # A space comes first where the table may remove all of a text: it is there, even so.
+        return [*prefix, *by_table, MAKES_SPACES] if table else [MAKES_SPACES, *prefix]
+    # Spaces at both ends are removed, of several only one is kept, and at the end ▁ counts as one.
+    stripped = [_replaced(" +", " "), _replaced(rf"\A +|[ {SIGN}]+\Z", "")]
+    return [*by_table, *stripped, MAKES_SPACES, *prefix]
+
+
+def _replaced(regex: str, content: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": {"Regex": regex}, "content": content}
+
+
+def _model(pieces: list[_Piece], steps: list[dict[str, Any]]) -> Model:
     entries = {piece.text: token_id for token_id, piece in enumerate(pieces)}
     if len(entries) < len(pieces) or not all(map(entries.__contains__, BYTE_TOKENS)):
         raise ValueError("has two pieces of one text, or no piece of some byte")
     if any(piece.kind == _UNUSED for piece in pieces):
         raise ValueError("has unused pieces, which nbbpe cannot honour")
     added = {piece.text: token_id for token_id, piece in enumerate(pieces) if piece.kind == _USER_DEFINED}
-    if added and has_prefix:
+    if added and steps != [MAKES_SPACES]:
         raise ValueError(
-            f"has user-defined symbols, such as {shown(next(iter(added)))}, and puts a space in front of a text "
-            "(add_dummy_prefix), which nbbpe cannot honour together"
+            f"has user-defined symbols, such as {shown(next(iter(added)))}, and changes the text beside them "
+            "(add_dummy_prefix, remove_extra_whitespaces or normalization_rule_name), which nbbpe cannot honour together"
         )
     special = {piece.text: i for i, piece in enumerate(pieces) if piece.kind in (_UNKNOWN, _CONTROL)}
-    steps = [MAKES_SPACES, {"type": "Prepend", "prepend": " "}] if has_prefix else [MAKES_SPACES]
     fallback = tuple(map(entries.__getitem__, BYTE_TOKENS))
     if SIGN not in entries or any(" " in text for text in entries):
         raise ValueError(f"has no piece {SIGN} for a space, or one with a space")

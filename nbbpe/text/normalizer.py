@@ -1,6 +1,7 @@
 """Normalizers, as a tokenizer.json has them: lower case, replacing, stripping, normal forms, one step after another.
 
 Each step does what it does in tokenizers (Hugging Face's), and works on a stretch: the text between two special tokens.
+Charsmap alone is sentencepiece's, see charsmap.py.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ _Step = Callable[[str, bool], str]
 # Whether each stretch of text gets a space in front, unless it begins with one; "first": the one that a text begins with.
 PrefixSpace = bool | Literal["first"]
 
+CHARSMAP = "Charsmap"  # sentencepiece's table, in base64
 _KEYS: dict[str, set[str]] = {
     **{form: set() for form in FORMS},
     "Lowercase": set(),
@@ -44,8 +46,9 @@ _KEYS: dict[str, set[str]] = {
     "Strip": {"strip_left", "strip_right"},
     "Prepend": {"prepend"},
     "Replace": {"pattern", "content"},
+    CHARSMAP: {"table"},
 }
-KINDS = tuple(_KEYS)
+KINDS = tuple(kind for kind in _KEYS if kind != CHARSMAP)  # those of tokenizer.json
 KEEPING_WHITESPACE = {*FORMS, "Lowercase"}  # of these steps it is certain that all whitespace stays whitespace
 # At the end of a message about a normalizer that cannot be followed or written.
 HOW_TO_LEAVE_OUT = (
@@ -92,6 +95,9 @@ class Normalizer(Steps):
             return lambda text, first: replaced(text)
         if kind == "BertNormalizer":
             return _bert(step)
+        if kind == CHARSMAP:
+            by_table = _by_table(step.get("table"))
+            return lambda text, first: by_table(text)
         if kind == "Strip":
             sides = [step.get(side) for side in ("strip_left", "strip_right")]
             if not all(isinstance(side, bool) for side in sides):
@@ -286,6 +292,22 @@ def _text_of(codes: NDArray[Any]) -> str:
     """The text of such code points."""
     encoding = "ascii" if codes.dtype == np.uint8 else "utf-32-le"
     return codes.tobytes().decode(encoding, errors="surrogatepass")
+
+
+@functools.lru_cache(2)  # to read a table takes half a second
+def _by_table(table: object) -> Callable[[str], str]:
+    """What replaces the texts of a table of sentencepiece's. Raises ValueError for what is none."""
+    import base64  # few tokenizers need these
+
+    from .charsmap import parsed_charsmap, replacing
+
+    try:
+        data = base64.b64decode(table, validate=True) if isinstance(table, str) else b""
+        return replacing(parsed_charsmap(data))
+    except ValueError:
+        raise ValueError(
+            f"normalizer {CHARSMAP} needs a table of sentencepiece's in base64, and has {shown(table)}"
+        ) from None
 
 
 def _lacks(what: Mapping[type, Any], text: str | bytes) -> bool:

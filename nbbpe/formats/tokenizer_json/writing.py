@@ -13,6 +13,7 @@ from ...system.atomic_files import whole_file, write_text
 from ...system.excerpt import shown
 from ...system.links import target_of
 from ...system.paths import Path
+from ...text.normalizer import CHARSMAP
 from ..shared.json_text import read_json
 from ..shared.owners import belongs_to_folder, find_owner
 from ..shared.transformers_names import JSON
@@ -188,6 +189,8 @@ def added_token(token: str, flags: Flags) -> dict[str, Any]:
 
 def _normalizer(steps: list[dict[str, Any]]) -> dict[str, Any] | None:
     for step in steps:
+        if step["type"] == CHARSMAP:
+            raise ValueError("this tokenizer normalizes text by sentencepiece's table, which tokenizer.json cannot express")
         if step["type"] == "Replace" and "Regex" in step["pattern"]:
             from ..regexes.dialects import translated
 
