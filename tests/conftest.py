@@ -236,6 +236,7 @@ def sizes(monkeypatch) -> Callable[..., None]:
 @pytest.fixture
 def processors(monkeypatch) -> Callable[[int], None]:
     """Sets how many processors this process may use."""
+    monkeypatch.setattr("nbbpe.system.processors.most_at_once", lambda: None)
     return lambda n: monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(n)), raising=False)
 
 

@@ -7,9 +7,11 @@ from contextlib import suppress
 
 from .arguments import argument
 from .byte_sizes import byte_size
+from .control_groups import groups_of
 from .excerpt import shown
 
 LEAST = 64 * 10**6  # bytes; less than that the interpreter itself takes
+_FILES = {1: ("memory.limit_in_bytes", "memory.usage_in_bytes"), 2: ("memory.max", "memory.current")}  # by version
 
 MemoryLimit = int | str | None
 
@@ -53,29 +55,8 @@ def _left_in_machine(root: str) -> int | None:
 
 
 def _left_in_groups(root: str) -> list[int | None]:
-    """What each control group with a limit leaves, of version 1 and 2, from the process's own up to the first."""
-    try:
-        with open(os.path.join(root, "proc/self/cgroup"), "rb") as file:  # a group may have any name
-            lines = [os.fsdecode(line).rstrip("\n").split(":", 2) for line in file]
-    except OSError:
-        return []
-    left = []
-    for line in lines:
-        if len(line) < 3:
-            continue
-        _, controllers, path = line
-        if not controllers:
-            top, limit, used = "sys/fs/cgroup", "memory.max", "memory.current"
-        elif "memory" in controllers.split(","):
-            top, limit, used = "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
-        else:
-            continue
-        # In a container the path may be that outside; what is then not there has no limit to be read.
-        names = [name for name in path.split("/") if name not in ("", "..")]
-        for depth in range(len(names) + 1):
-            folder = os.path.join(root, top, *names[:depth])
-            left.append(_left_in_group(folder, limit, used))
-    return left
+    """What each control group leaves; None for one without a limit."""
+    return [_left_in_group(folder, *_FILES[version]) for folder, version in groups_of("memory", root)]
 
 
 def _left_in_group(folder: str, limit: str, used: str) -> int | None:

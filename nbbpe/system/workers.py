@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 from .integers import check_limit
 from .job import ENDED, Job, Results, SharedJob, Stopped, run_here, run_tasks
 from .lazy import imported_on_use
+from .processors import usable_processors
 from .worker_processes import WorkerError, run_in_processes, run_with_processes
 from .worker_threads import run_in_threads
 
@@ -21,12 +21,7 @@ multiprocessing: Any = imported_on_use("multiprocessing")
 
 def default_workers() -> int:
     """The number of processors this process may use; 1 in a daemonic process, which must not start children."""
-    if _is_daemonic():
-        return 1
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this system
-        return os.cpu_count() or 1
+    return 1 if _is_daemonic() else usable_processors()
 
 
 def _is_daemonic() -> bool:
