@@ -799,6 +799,7 @@ def encode_in_child(tokenizer: nbbpe.Tokenizer, text: str, connection) -> None:
     connection.send(tokenizer.encode(text))
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_a_tokenizer_can_be_used_in_another_process(trained, method):
@@ -809,9 +810,7 @@ def test_a_tokenizer_can_be_used_in_another_process(trained, method):
     for daemon in examples((True,), (True, False)):
         ours, theirs = context.Pipe()
         process = context.Process(target=encode_in_child, args=(trained, texts.SAMPLE, theirs), daemon=daemon)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
-            process.start()
+        process.start()
         theirs.close()
         assert ours.poll(120)
         assert ours.recv() == wanted
@@ -819,6 +818,7 @@ def test_a_tokenizer_can_be_used_in_another_process(trained, method):
         assert process.exitcode == 0
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_fork_while_threads_encode_leaves_the_child_able_to_encode(small):
     stop = threading.Event()
 
@@ -834,9 +834,7 @@ def test_a_fork_while_threads_encode_leaves_the_child_able_to_encode(small):
         for _ in range(5):
             ours, theirs = context.Pipe()
             process = context.Process(target=encode_in_child, args=(small, texts.SAMPLE, theirs))
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
-                process.start()
+            process.start()
             theirs.close()
             assert ours.poll(60), "the child hangs"
             assert small.decode(ours.recv()) == texts.SAMPLE

@@ -7,7 +7,6 @@ import os
 import sys
 import threading
 import time
-import warnings
 from functools import partial
 from itertools import pairwise
 
@@ -249,6 +248,7 @@ def in_child(tokenizer, connection) -> None:
 LONG = texts.SAMPLE * ((2 << 20) // len(texts.SAMPLE))
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot fork")
 def test_a_fork_while_threads_encode_waits_for_nothing(small):
     wanted = small.encode(LONG, num_threads=1)
@@ -265,9 +265,7 @@ def test_a_fork_while_threads_encode_waits_for_nothing(small):
             context = multiprocessing.get_context("fork")
             ours, theirs = context.Pipe()
             process = context.Process(target=in_child, args=(small, theirs), daemon=daemon)
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
-                process.start()
+            process.start()
             assert ours.poll(60), "the child waits"
             assert ours.recv() == (wanted, [wanted] * 3)
             process.join(30)

@@ -199,12 +199,11 @@ def in_daemon(path, connection):
     connection.send((tokenizer.merges, n, len(multiprocessing.active_children())))
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_daemonic_process_trains_and_encodes_without_children(file):
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("fork").Process(target=in_daemon, args=(file, theirs), daemon=True)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
-        process.start()
+    process.start()
     theirs.close()
     assert ours.poll(120), "no answer from the daemonic process"
     merges, n_ids, n_children = ours.recv()
