@@ -125,7 +125,7 @@ def test_padded_rows_agree_with_hugging_faces(gpt2, gpt2_of_tokenizers):
         ({"pad_id": 0, "padding_side": "top"}, ValueError, "padding_side must be .*not 'top'"),
         ({"pad_id": 0, "truncation_side": None}, ValueError, "truncation_side must be .*not None"),
         ({"pad_id": 0, "dtype": np.uint8}, ValueError, "dtype uint8 cannot hold all ids, which go up to 399"),
-        ({"pad_id": 0, "dtype": "x"}, TypeError, "dtype must be an integer type of NumPy, such as 'int64', not 'x'"),
+        ({"pad_id": 0, "dtype": "x"}, TypeError, "dtype must be an integer type of NumPy, such as 'uint16', not 'x'"),
         ({"pad_id": 0, "dtype": float}, TypeError, "dtype must be an integer type of NumPy"),
         (
             {"pad_id": 0, "texts": "the cat"},

@@ -254,5 +254,5 @@ def test_tensors_that_are_no_ids_in_an_order_are_errors(small):
 
 
 def test_a_type_of_torchs_is_an_error_that_names_numpys(small):
-    with pytest.raises(TypeError, match=r"dtype must be an integer type of NumPy, such as 'int64', not torch\.int64"):
+    with pytest.raises(TypeError, match=r"dtype must be an integer type of NumPy, such as 'uint16', not torch\.int64"):
         small.encode_array("the cat", dtype=torch.int64)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from ..system.arguments import argument
 from ..system.excerpt import cut, shown
@@ -23,18 +23,6 @@ _MOST_HEADER = 1 << 16  # bytes of a .npy file before its ids: NumPy reads a hea
 
 # The ids of a file, the ends of its documents and its sidecar, if it has these.
 Opened = tuple["np.memmap[Any, np.dtype[Any]]", NDArray[np.int64] | None, dict[str, Any] | None]
-
-
-def id_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """A dtype for ids. Raises TypeError if it is not one of integers."""
-    try:
-        found = np.dtype(dtype)
-    except TypeError:
-        found = None
-    if found is None or found.kind not in "iu":
-        raise TypeError(f"dtype must be an integer type of NumPy, such as np.uint16, not {shown(dtype)}")
-    # Files are little-endian on all machines; a dtype that is big-endian on a little-endian machine is taken literally.
-    return found.newbyteorder("<") if found.isnative else found
 
 
 def open_ids(path: str, dtype: np.dtype[Any] | None) -> Opened:

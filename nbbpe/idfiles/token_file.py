@@ -10,6 +10,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ..encoding.id_types import integer_dtype
 from ..system.arguments import argument
 from ..system.choices import check_bool, check_bool_or_none
 from ..system.excerpt import shown
@@ -17,7 +18,7 @@ from ..system.integers import check_integer
 from ..system.paths import Path, absolute
 from .checksum import checksum
 from .document_ends import checked_ends
-from .opening import check_tokenizer, id_dtype, open_ids
+from .opening import check_tokenizer, open_ids
 from .sidecar import Described, check_checksum
 
 _IDS_AT_ONCE = 1 << 22  # looked through for separators, or checked, in one step
@@ -89,7 +90,9 @@ class TokenFile:
         check_bool("verify", verify)
         separator_first = check_bool_or_none("separator_first", separator_first)
         self.path = absolute(path)
-        self._given_dtype = None if dtype is None else id_dtype(dtype)
+        given = None if dtype is None else integer_dtype(dtype)
+        # Files are little-endian on all machines; a dtype that is big-endian on a little-endian machine is taken literally.
+        self._given_dtype = given.newbyteorder("<") if given is not None and given.isnative else given
         about = self._open()
         self.vocab_size: int | None = about["vocab_size"] if about else None
         self._n_ends: int = about["document_ends"] if about else 0
