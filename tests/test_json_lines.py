@@ -5,10 +5,9 @@ from __future__ import annotations
 import ctypes
 import itertools
 import json
-import mmap
 import random
-import sys
 
+import guard_pages
 import naive
 import numpy as np
 import pytest
@@ -256,36 +255,22 @@ def test_records_are_written_behind_those_that_are_there():
     assert breaks.tolist() == [[0, 0, 0], [0, 0, 0], [7, 8, -1], [0, 0, 0]]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs mprotect")
+@pytest.mark.skipif(not guard_pages.AVAILABLE, reason="needs mprotect")
 def test_nothing_is_read_behind_the_padding():
     """Lines that end before a page which nobody may read; the process would die."""
-    page = mmap.PAGESIZE
-    memory = mmap.mmap(-1, 2 * page)
-    data = np.frombuffer(memory, dtype=np.uint8)
-    libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.mprotect(ctypes.c_void_p(data.ctypes.data + page), ctypes.c_size_t(page), 0) == 0
-    try:
-        name = np.frombuffer(b"text", dtype=np.uint8)
-        out, breaks = np.empty(2 * page, dtype=np.uint8), np.empty((9, 3), dtype=np.int64)
-        for line in [
-            *TAKEN,
-            *LEFT,
-            b'{"text":"' + b"a" * 100,
-            b'{"text":"\\',
-            b'{"text":"\\u',
-            b'{"text":"\\ud83d',
-            b"-",
-            b"t",
-        ]:
-            line = line[-page // 2 :]
-            for tail in range(min(len(line), 12)):
-                part = line[: len(line) - tail]
-                end = page - PADDING
-                data[:page] = 0
-                data[end - len(part) : end] = np.frombuffer(part, dtype=np.uint8)
-                take_lines(data[:page], end - len(part), end, True, name, out, 0, breaks, 0, -1)
-    finally:
-        libc.mprotect(ctypes.c_void_p(data.ctypes.data + page), ctypes.c_size_t(page), 3)
+    page = guard_pages.PAGE
+    data = np.frombuffer((ctypes.c_uint8 * page).from_address(guard_pages.new_pages(page)), dtype=np.uint8)
+    name = np.frombuffer(b"text", dtype=np.uint8)
+    out, breaks = np.empty(2 * page, dtype=np.uint8), np.empty((9, 3), dtype=np.int64)
+    begun = [b'{"text":"' + end for end in (b"a" * 100, b"\\", b"\\u", b"\\ud83d")]
+    for line in [*TAKEN, *LEFT, *begun, b"-", b"t"]:
+        line = line[-page // 2 :]
+        for tail in range(min(len(line), 12)):
+            part = line[: len(line) - tail]
+            end = page - PADDING
+            data[:] = 0
+            data[end - len(part) : end] = np.frombuffer(part, dtype=np.uint8)
+            take_lines(data, end - len(part), end, True, name, out, 0, breaks, 0, -1)
 
 
 def test_the_separator_is_that_of_windows():

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import mmap
-import sys
 
+import guard_pages
 import naive
 import numpy as np
 import pytest
@@ -39,22 +38,15 @@ def test_strings_are_put_side_by_side_as_the_twin_does(strings, first, room, mos
     assert (out[n_bytes:] == 0xAB).all()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs mprotect")
+@pytest.mark.skipif(not guard_pages.AVAILABLE, reason="needs mprotect")
 def test_nothing_is_read_before_or_behind_the_strings():
     """Strings between two pages which nobody may read; the process would die."""
-    page = mmap.PAGESIZE
-    memory = np.frombuffer(mmap.mmap(-1, 3 * page), dtype=np.uint8)
-    memory[page : 2 * page] = np.arange(page) % 251
-    libc = ctypes.CDLL(None, use_errno=True)
-    at = memory.ctypes.data
-    for start in at, at + 2 * page:
-        assert libc.mprotect(ctypes.c_void_p(start), ctypes.c_size_t(page), 0) == 0
-    try:
-        out, breaks = np.empty(page + 1 + PADDING, dtype=np.uint8), np.empty((1, 3), dtype=np.int64)
-        for n in [*range(200), page]:
-            for begin in 0, page - n:
-                assert take_strings(at + page, np.array([begin, begin + n]), 0, out, breaks, -1) == (1, n + 1)
-                assert (out[:n] == memory[page + begin : page + begin + n]).all()
-    finally:
-        for start in at, at + 2 * page:
-            libc.mprotect(ctypes.c_void_p(start), ctypes.c_size_t(page), 3)
+    page = guard_pages.PAGE
+    at = guard_pages.new_pages(page)
+    memory = np.frombuffer((ctypes.c_uint8 * page).from_address(at), dtype=np.uint8)
+    memory[:] = np.arange(page) % 251
+    out, breaks = np.empty(page + 1 + PADDING, dtype=np.uint8), np.empty((1, 3), dtype=np.int64)
+    for n in [*range(200), page]:
+        for begin in 0, page - n:
+            assert take_strings(at, np.array([begin, begin + n]), 0, out, breaks, -1) == (1, n + 1)
+            assert (out[:n] == memory[begin : begin + n]).all()
