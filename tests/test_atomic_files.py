@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import vocabularies
 
 import nbbpe
 from nbbpe import cli
@@ -243,13 +244,14 @@ def test_two_dots_after_a_symlink_lead_out_of_the_folder_that_it_points_to(tmp_p
     assert nbbpe.load("../a/new/tokenizer.json") == small
 
 
-WRITERS = {
-    "ids.bin": lambda tok, path: tok.encode_file(iter(["a"]), path),
-    "tokenizer.json": nbbpe.Tokenizer.to_hf,
-    "x.tiktoken": nbbpe.Tokenizer.save_tiktoken,
-    "vocab.json": lambda tok, path: tok.save_gpt2(path, path.with_name("merges.txt")),
-    "merges.txt": lambda tok, path: tok.save_gpt2(path.with_name("vocab.json"), path),
-}
+WRITERS = {"ids.bin": lambda tok, path: tok.encode_file(iter(["a"]), path), **vocabularies.WRITERS}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_missing_folder_is_named_and_not_made(tmp_path, small, name):
+    with pytest.raises(FileNotFoundError, match=r"nowhere'( for '.*')? does not exist; make it first"):
+        WRITERS[name](small, tmp_path / "nowhere" / name)
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["vocab.json", "merges.txt", "tokenizer.json"])

@@ -169,11 +169,6 @@ def test_what_the_format_cannot_hold_is_an_error_before_anything_is_written(tmp_
     assert not list(tmp_path.iterdir())
 
 
-def test_a_missing_folder_is_named(small, tmp_path):
-    with pytest.raises(FileNotFoundError, match="nowhere"):
-        small.to_hf(tmp_path / "nowhere" / "tokenizer.json")
-
-
 # Written by tokenizers
 
 

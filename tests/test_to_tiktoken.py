@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from pathlib import Path
 
 import pytest
 import texts
@@ -167,8 +166,3 @@ def test_without_tiktoken_the_error_says_how_to_get_it(small, monkeypatch, tmp_p
         small.to_tiktoken()
     small.save_tiktoken(tmp_path / "ranks")  # needs no tiktoken
     assert len((tmp_path / "ranks").read_bytes().splitlines()) == 399
-
-
-def test_a_missing_folder_is_named(small, tmp_path):
-    with pytest.raises(FileNotFoundError, match="nowhere"):
-        small.save_tiktoken(Path(tmp_path / "nowhere" / "x.tiktoken"))

@@ -15,6 +15,13 @@ import nbbpe
 from nbbpe.patterns.pattern_argument import get_pattern
 
 BYTES = {i: bytes([i]) for i in range(256)}
+# By the name of a file, what writes it, and for some a second one beside it.
+WRITERS = {
+    "tokenizer.json": nbbpe.Tokenizer.to_hf,
+    "x.tiktoken": nbbpe.Tokenizer.save_tiktoken,
+    "vocab.json": lambda tok, path: tok.save_gpt2(path, path.with_name("merges.txt")),
+    "merges.txt": lambda tok, path: tok.save_gpt2(path.with_name("vocab.json"), path),
+}
 # What TokenRules may ask of tokens, besides a regex.
 LIMITS = st.fixed_dictionaries(
     {},

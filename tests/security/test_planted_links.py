@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from vocabularies import WRITERS
 
 import nbbpe
 from nbbpe.system.atomic_files import put, whole_file
@@ -189,14 +190,6 @@ def test_a_file_of_ids_and_those_beside_it_follow_no_planted_link(place, preciou
     told = as_user(US, lambda: small.encode_file(iter(["the cat", "sat"]), shared / "ids.bin"))
     assert f"symlink of the user {MALLORY}" in told
     assert planted.is_symlink()
-
-
-WRITERS = {
-    "tokenizer.json": nbbpe.Tokenizer.to_hf,
-    "x.tiktoken": nbbpe.Tokenizer.save_tiktoken,
-    "vocab.json": lambda tok, path: tok.save_gpt2(path, path.with_name("merges.txt")),
-    "merges.txt": lambda tok, path: tok.save_gpt2(path.with_name("vocab.json"), path),
-}
 
 
 @pytest.mark.parametrize("name", WRITERS)
