@@ -72,13 +72,9 @@ def test_overlaps_merge_from_left_to_right():
     assert learned({b"aaaaa": 1}, 260) == [(b"a", b"a"), (b"aa", b"aa"), (b"aaaa", b"a")]
 
 
-def test_ties_go_to_the_greater_bytes_by_default():
+def test_ties_go_to_the_greater_bytes_by_default_and_to_the_smaller_ids_where_asked():
     words = {b"ab": 1, b"cd": 1, b"ce": 1}
     assert learned(words, 300) == [(b"c", b"e"), (b"c", b"d"), (b"a", b"b")]
-
-
-def test_ties_go_to_the_smaller_ids_where_asked():
-    words = {b"ab": 1, b"cd": 1, b"ce": 1}
     assert learned(words, 300, "ids") == [(b"a", b"b"), (b"c", b"d"), (b"c", b"e")]
 
 

@@ -394,19 +394,18 @@ def test_a_file_is_not_cut_two_characters_before_a_mark_that_changes_what_is_bet
     assert np.concatenate(arrays).tolist() == tokenizer.encode(text)
 
 
-@pytest.mark.parametrize("text", ["plain words, ", "\u00e9l\u00e8ve et caf\u00e9; ", "\u4e2d\u6587\n", "\u00bd cup. "])
-def test_a_file_is_cut_beside_what_is_in_the_normal_form(ours, form, text, tmp_path):
+@pytest.mark.parametrize(
+    ("text", "n"),
+    [
+        *((text, 4) for text in ("plain words, ", "\u00e9l\u00e8ve et caf\u00e9; ", "\u4e2d\u6587\n", "\u00bd cup. ")),
+        ("\u0958" + texts.SPECIAL, 10),  # a special token, and before it what every normal form changes
+    ],
+)
+def test_a_file_is_cut_beside_what_is_in_the_normal_form_and_at_special_tokens(ours, text, n, tmp_path):
     """Also where little of it is ASCII, or most changes."""
     path = tmp_path / "a.txt"
     path.write_text(text * 100, encoding="utf-8", newline="")
-    assert len(parts_of(path, ours, 100)) > 4
-
-
-def test_a_file_is_cut_at_a_special_token_whatever_is_before_it(ours, tmp_path):
-    """What every normal form changes, here."""
-    path = tmp_path / "a.txt"
-    path.write_text(("\u0958" + texts.SPECIAL) * 100, encoding="utf-8")
-    assert len(parts_of(path, ours, 100)) > 10
+    assert len(parts_of(path, ours, 100)) > n
 
 
 def test_the_class_of_a_character_does_not_depend_on_what_composes_with_it():
