@@ -441,43 +441,38 @@ def test_parts_that_are_all_finished_are_only_joined(small, sources, tmp_path, w
     assert contents(tmp_path / "out") == contents(tmp_path / "one")
 
 
+@pytest.fixture
+def redone_after(small, sources, tmp_path, encoded_parts):
+    """A function that stops a run after eight parts, damages a file, and tells how many of them are encoded again."""
+
+    def redone(stop: Callable[..., None], source: str, name: str, damage: Callable[[Path], None]) -> int:
+        encode(small, sources[source], tmp_path / "one")
+        n_parts = len(encoded_parts)
+        stop(8, small, sources[source], tmp_path / "out")
+        encoded_parts.clear()
+        damage(tmp_path / "out" / "ids.bin.resume" / name)
+        encode(small, sources[source], tmp_path / "out")
+        assert contents(tmp_path / "out") == contents(tmp_path / "one")
+        return len(encoded_parts) - (n_parts - 8)
+
+    return redone
+
+
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 @pytest.mark.parametrize("name", ["0", "0.ends", "3", "3.ends"])
-def test_a_damaged_file_is_redone(small, sources, tmp_path, stopped, waiting, damage, name, encoded_parts):
-    encode(small, sources["jsonl"], tmp_path / "one")
-    n_parts = len(encoded_parts)
-    (waiting if name.startswith("3") else stopped)(8, small, sources["jsonl"], tmp_path / "out")
-    encoded_parts.clear()
-    damage(tmp_path / "out" / "ids.bin.resume" / name)
-    encode(small, sources["jsonl"], tmp_path / "out")
-    assert contents(tmp_path / "out") == contents(tmp_path / "one")
-    redone = len(encoded_parts) - (n_parts - 8)
+def test_a_damaged_file_is_redone(stopped, waiting, redone_after, damage, name):
     # What is too long is cut; a file that is gone takes along all that was joined in it, which the eighth part was not yet.
     few = {"0": 0 if damage is lengthen else 1, "3": 1}[name[0]]
-    assert redone == (7 if damage is os.remove and name[0] == "0" else few)
+    wanted = 7 if damage is os.remove and name[0] == "0" else few
+    assert redone_after(waiting if name.startswith("3") else stopped, "jsonl", name, damage) == wanted
 
 
-def test_a_place_in_the_middle_costs_what_follows_it_in_the_joined_file(small, sources, tmp_path, stopped, encoded_parts):
-    encode(small, sources["txt"], tmp_path / "one")
-    n_parts = len(encoded_parts)
-    stopped(8, small, sources["txt"], tmp_path / "out")
-    encoded_parts.clear()
-    path = tmp_path / "out" / "ids.bin.resume" / "0"
-    flip(path, path.stat().st_size // 2)
-    encode(small, sources["txt"], tmp_path / "out")
-    assert contents(tmp_path / "out") == contents(tmp_path / "one")
-    assert 3 <= len(encoded_parts) - (n_parts - 8) <= 5
+def test_a_place_in_the_middle_costs_what_follows_it_in_the_joined_file(stopped, redone_after):
+    assert 3 <= redone_after(stopped, "txt", "0", lambda path: flip(path, path.stat().st_size // 2)) <= 5
 
 
-def test_a_file_of_ends_with_another_beginning_is_not_taken_for_one(small, sources, tmp_path, stopped, encoded_parts):
-    encode(small, sources["jsonl"], tmp_path / "one")
-    n_parts = len(encoded_parts)
-    stopped(8, small, sources["jsonl"], tmp_path / "out")
-    encoded_parts.clear()
-    flip(tmp_path / "out" / "ids.bin.resume" / "0.ends", 0)
-    encode(small, sources["jsonl"], tmp_path / "out")
-    assert contents(tmp_path / "out") == contents(tmp_path / "one")
-    assert len(encoded_parts) - (n_parts - 8) == 7
+def test_a_file_of_ends_with_another_beginning_is_not_taken_for_one(stopped, redone_after):
+    assert redone_after(stopped, "jsonl", "0.ends", lambda path: flip(path, 0)) == 7
 
 
 def test_killed_at_any_step_of_joining_at_most_that_part_is_redone(small, sources, tmp_path, monkeypatch, encoded_parts):
