@@ -101,6 +101,38 @@ def exit_code(child: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+_PARENT, _SESSION, _BEGAN = 1, 3, 19  # of the fields that Linux shows of a process, from its state on
+
+
+def _fields(pid: int) -> list[str]:
+    """What Linux shows of a living process; nothing where it has ended, though nobody may have waited for it yet."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    return fields if fields[0] not in "ZX" else []
+
+
+def beginning(pid: int) -> str:
+    """When a living process was started (numbers are used again); "" where it has ended."""
+    return fields[_BEGAN] if (fields := _fields(pid)) else ""
+
+
+def children_of(pid: int) -> list[int]:
+    """The living children of a process."""
+    return _with(_PARENT, pid)
+
+
+def session_of(leader: int) -> list[int]:
+    """The living processes of a session, by the process that leads it."""
+    return _with(_SESSION, leader)
+
+
+def _with(field: int, value: int) -> list[int]:
+    pids = map(int, filter(str.isdigit, os.listdir("/proc")))
+    return sorted(pid for pid in pids if (fields := _fields(pid)) and int(fields[field]) == value)
+
+
 class Interrupted(NamedTuple):
     """How a script ended after Ctrl-C."""
 

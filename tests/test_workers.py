@@ -867,20 +867,11 @@ def test_workers_end_when_their_parent_is_killed():
     other, *pids = [int(pid) for pid in processes.run(ORPHANS, os.path.dirname(__file__)).split()]
     try:
         deadline = time.monotonic() + 10
-        while any(map(is_alive, pids)) and time.monotonic() < deadline:
+        while any(map(processes.beginning, pids)) and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert not any(map(is_alive, pids))
+        assert not any(map(processes.beginning, pids))
     finally:
         os.kill(other, signal.SIGKILL)
-
-
-def is_alive(pid: int) -> bool:
-    # An ended process that nobody has waited for is still there by its number. Any may go between two looks.
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="forks")

@@ -10,6 +10,7 @@ from pathlib import Path
 import processes
 import pytest
 from effort import mostly_slow
+from processes import beginning, children_of
 from real_patterns import WITHOUT_PIECES
 
 LINUX = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="finds the children of a process in /proc")
@@ -48,30 +49,8 @@ if __name__ == "__main__":
 """
 
 
-def children_of(pid: int) -> list[int]:
-    """The living children of a process."""
-    found = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            state, parent = Path(f"/proc/{name}/stat").read_text().rsplit(")", 1)[1].split()[:2]
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(parent) == pid and state != "Z":
-            found.append(int(name))
-    return found
-
-
 def is_alive(pid: int, began: str) -> bool:
     return beginning(pid) == began
-
-
-def beginning(pid: int) -> str:
-    """When a process was started (numbers are used again); "" where it has ended."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
-    return "" if fields[0] == "Z" else fields[19]
 
 
 def kill_parent(*command: str, n_workers: int, are_heard: bool = False) -> float:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import processes
 import texts
 import victim
+from processes import session_of
 
 import nbbpe
 
@@ -234,19 +235,6 @@ def _run_victim(trial: Trial, plan: dict[str, Any]) -> tuple[_Ended, str, bool]:
     # A worker that had done all that there was to do when it was killed is not missed.
     was_killed = code == -signal.SIGKILL or (trial.whom == "worker" and code != 0)
     return _Ended(process.pid, code), stderr, was_killed
-
-
-def session_of(leader: int) -> list[int]:
-    """The living processes of a session, by the process that leads it."""
-    found = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            fields = Path(f"/proc/{name}/stat").read_text().rsplit(")", 1)[1].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(fields[3]) == leader and fields[0] not in "ZX":
-            found.append(int(name))
-    return sorted(found)
 
 
 def processes_left(leader: int) -> list[int]:
