@@ -297,8 +297,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             texts = self._decode_rows(sequences, skip_special_tokens, clean_up_tokenization_spaces)
             if texts is not None:
                 return texts
-        texts = super().batch_decode(sequences, skip_special_tokens, clean_up_tokenization_spaces, **options)
-        return texts
+        return super().batch_decode(sequences, skip_special_tokens, clean_up_tokenization_spaces, **options)
 
     def _decode_rows(self, rows: list[Any], skips_special: bool, cleans: bool | None) -> list[str] | None:
         """The text of each row of ids; None if their class must decide."""

@@ -100,8 +100,8 @@ def compare(
         for count, vocab, part in zip(counts, vocabs, ids, strict=True):
             count += vocab.count(part)
     return Comparison(
-        a=figures_of_counts(a, vocabs[0], counts[0]),
-        b=figures_of_counts(b, vocabs[1], counts[1]),
+        a=figures_of_counts(a, counts[0]),
+        b=figures_of_counts(b, counts[1]),
         n_shared=len(tokens_a & tokens_b),
         n_only_a=len(tokens_a - tokens_b),
         n_only_b=len(tokens_b - tokens_a),

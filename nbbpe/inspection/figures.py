@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ..encoding.encoded_inputs import encoded_inputs
 from ..encoding.special_choice import Choice
-from ..model.packed_vocab import PackedVocab
 from ..sources import find_inputs, find_inputs_of_each
 from ..system.integers import check_integer
 from ..system.progress import ProgressOption
@@ -135,7 +134,7 @@ def text_figures(
     inputs = find_inputs(source, field, on_error, documents=documents)
     for ids in encoded_inputs(tokenizer, inputs, "count tokens", progress, on_error, allowed=allowed):
         counts += vocab.count(ids)
-    return figures_of_counts(tokenizer, vocab, counts, n_most_frequent)
+    return figures_of_counts(tokenizer, counts, n_most_frequent)
 
 
 def count_tokens_of_each(
@@ -165,11 +164,9 @@ def count_tokens_of_each(
     return found
 
 
-def figures_of_counts(
-    tokenizer: Tokenizer, vocab: PackedVocab, counts: NDArray[np.int64], n_most_frequent: int = 10
-) -> TextFigures:
+def figures_of_counts(tokenizer: Tokenizer, counts: NDArray[np.int64], n_most_frequent: int = 10) -> TextFigures:
     """The figures of a text from how often each token is in it, see `TextFigures.counts`."""
-    ordinary = tokenizer._model.ordinary
+    vocab, ordinary = tokenizer._model.packed, tokenizer._model.ordinary
     order = np.argsort(-counts, kind="stable")[: n_most_frequent + len(vocab.ids) - len(ordinary)]
     frequent = zip(vocab.ids[order].tolist(), counts[order].tolist(), strict=True)
     found = [(Token(token_id, ordinary[token_id]), n) for token_id, n in frequent if n and token_id in ordinary]

@@ -44,8 +44,7 @@ def names_of_digests(into: str | None = None) -> dict[str, str]:
     def made() -> str:
         return json.dumps({_digests(regexes, checked=False): name for regexes, name in _KNOWN.items()})
 
-    names: dict[str, str] = json.loads(stored_text("names of digests", made, into))
-    return names
+    return json.loads(stored_text("names of digests", made, into))
 
 
 def _digests(regexes: Sequence[str], checked: bool) -> str:

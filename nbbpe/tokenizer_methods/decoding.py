@@ -32,8 +32,7 @@ class TokenizerDecoding(TokenizerData):
         >>> tok.decode_bytes([258, 255])
         b'the\\xff'
         """
-        data: bytes = self._decoding(skip_special_tokens).decode(ids)
-        return data
+        return self._decoding(skip_special_tokens).decode(ids)
 
     def decode(self, ids: Ids, errors: str = "replace", *, skip_special_tokens: bool = False) -> str:
         """The text that ids stand for; `errors` says what to do with invalid UTF-8, as in bytes.decode.
@@ -47,8 +46,7 @@ class TokenizerDecoding(TokenizerData):
         'the cat'
         """
         check_errors(errors)
-        text: str = self._decoding(skip_special_tokens).decode(ids, errors)
-        return text
+        return self._decoding(skip_special_tokens).decode(ids, errors)
 
     def decode_arrow(self, data: Any, errors: str = "replace") -> Any:
         """The text of each list of an Arrow column of lists of ids, as `encode_arrow` gives one; nulls stay null.

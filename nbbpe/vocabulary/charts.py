@@ -65,9 +65,7 @@ def line_chart(title: str, y_label: str, series: Sequence[Series]) -> str:
             last = x
     parts.append(f'<text class="below" x="{(_LEFT + right) / 2:.0f}" y="{height - 8}">{_X_LABEL}</text>')
     middle = (_TOP + bottom) / 2
-    parts.append(
-        f'<text class="below" transform="rotate(-90)" x="{-middle:.0f}" y="14">{escape(y_label)}</text>',
-    )
+    parts.append(f'<text class="below" transform="rotate(-90)" x="{-middle:.0f}" y="14">{escape(y_label)}</text>')
     for number, each in enumerate(series):
         colour = _COLOURS[number % len(_COLOURS)]
         dash = _DASHES[number // len(_COLOURS) % len(_DASHES)]

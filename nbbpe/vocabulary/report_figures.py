@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..counting.counters import WordRules
 from ..counting.gathering import Gathering, Limit
 from ..counting.word_counts import WordCounts
-from ..counting.word_table import WordTable
+from ..counting.word_table import add_up
 from ..encoding.pretoken_ids import pretoken_ids
 from ..model.extras import NO_EXTRAS
 from ..model.model import Model
@@ -211,13 +211,11 @@ def _tokens_by_truncation(model: Model, columns: _Columns) -> tuple[list[int], N
 
 def _doubled(model: Model, columns: _Columns) -> tuple[int, list[int]]:
     """The size of twice the vocabulary, trained on all words, and the tokens that each column would have then."""
-    all_words = WordTable()
-    for each in columns.texts:
-        all_words.add(each.words)
+    all_words = add_up([each.words for each in columns.texts])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say of the new tokens is shown in the report, or is nothing to act on
         # A pair that occurs once saves a token in this text and nowhere else.
-        stage = Stage(all_words.take(), model.size + len(model.vocab))
+        stage = Stage(all_words, model.size + len(model.vocab))
         larger = extend_by_words(model, stage, LearningOptions(min_frequency=2))
     return len(larger.vocab), columns.n_tokens(larger)
 
