@@ -172,14 +172,12 @@ class RewritingEncoder(Encoder):
         return ids if form is list else len(ids) if form is int else np.array(ids, dtype=self.dtype)
 
     def encode_given(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
-        """See Encoder."""
         if len(text) > WINDOW and not self.at_once:  # which is not held in memory a second time
             encoder, sought = self.allowing(specials or new_special_tokens([]))
             return encoder.encode_windows(text_windows(text, sought))
         return self.encode_window(self.window_of(to_bytes(text), specials))
 
     def count_given(self, text: str | Data, specials: SpecialTokens | None) -> int:
-        """See Encoder."""
         if len(text) > WINDOW and not self.at_once:
             encoder, sought = self.allowing(specials or new_special_tokens([]))
             return encoder.count_windows(text_windows(text, sought))

@@ -118,11 +118,9 @@ class _Array:
         return self._room.array[self._n :].view(np.uint8)
 
     def wrote(self, n_bytes: int) -> None:
-        """See part_joiner.PartWriter."""
         self._n += n_bytes // self._room.array.itemsize
 
     def write(self, data: memoryview) -> None:
-        """See part_joiner.Sink."""
         ids = np.frombuffer(data, dtype=self._room.array.dtype)
         n = self._n + len(ids)
         if n > len(self._room.array):  # an encoder has made a text longer

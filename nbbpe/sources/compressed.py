@@ -57,7 +57,6 @@ class _FileStream:
         return data
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """See Stream."""
         with self._file.naming_errors():
             n: int = self._raw.readinto(buffer) or 0  # type: ignore[attr-defined]
         self._count(n)
@@ -93,7 +92,6 @@ class _Decompressed(ABC):
         self._texts = self._decompress()
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """See Stream."""
         n = 0
         if not buffer:
             return 0

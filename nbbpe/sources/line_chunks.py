@@ -116,5 +116,4 @@ class _Rest:
         self._tally = tally
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """See Stream."""
         return self._chunks.rest_into(buffer, self._tally)

@@ -78,7 +78,6 @@ class _ReadAhead:
         self._free.put(None)
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """See Stream."""
         if self._position == self._end and not self._is_last:
             self._free.put(self._block)
             self._block, self._end, self._error = next_item(self._full, [self.thread])

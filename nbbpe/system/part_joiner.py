@@ -110,11 +110,9 @@ class Joiner:
         return held.buffer
 
     def wrote(self, number: int, n_bytes: int) -> None:
-        """See PartWriter.wrote."""
         self._held[number].n += n_bytes
 
     def write(self, number: int, data: memoryview) -> None:
-        """See Sink."""
         with self._lock:
             self._wait_for(lambda: number == self._turn or self._has_room(number, data.nbytes))
             has_turn = number == self._turn

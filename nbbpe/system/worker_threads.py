@@ -94,13 +94,7 @@ def _work(
         results.put([*waiting, (None, job.finish())])
     except BaseException as error:
         try:
-            results.put([*waiting, (None, _told(error))])
+            told = out_of_memory("thread", error) if isinstance(error, MemoryError) else error
+            results.put([*waiting, (None, told)])
         finally:
             stopping.set()
-
-
-def _told(error: BaseException) -> BaseException:
-    """The error of a thread, as it is raised; what lacks memory says who does."""
-    if isinstance(error, MemoryError):
-        return out_of_memory("thread", error)
-    return error

@@ -24,7 +24,6 @@ class BlockStream:
         self._left = memoryview(b"")
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """See Source."""
         while not self._left:
             try:
                 self._left = memoryview(next(self._blocks))

@@ -35,7 +35,6 @@ class StrSource:
         self._left = b""  # of a character for which there was no room
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """See Source."""
         if self._left:
             n = min(len(buffer), len(self._left))
             buffer[:n], self._left = self._left[:n], self._left[n:]
