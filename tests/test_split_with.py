@@ -10,7 +10,6 @@ import random
 import re
 from pathlib import Path
 
-import processes
 import pytest
 import real_patterns
 import texts
@@ -425,22 +424,15 @@ def test_by_default_what_can_be_compiled_is():
     assert splits_by_regex(get_pattern("gpt2"), "regex")
 
 
-def test_training_on_the_command_line(tmp_path):
+def test_on_the_command_line(tmp_path):
     pytest.importorskip("click")
-    path = tmp_path / "text.txt"
-    path.write_text(texts.SAMPLE * 3, encoding="utf-8")
-    script = "from nbbpe.cli import main; main(['train', {0!r}, '--vocab-size', '300', '-o', {1!r}, '--split-with', {2!r}])"
+    from nbbpe.cli import main
+
+    text = str(tmp_path / "text.txt")
+    Path(text).write_text(texts.SAMPLE * 3, encoding="utf-8")
     for way in "compiled", "regex":
-        processes.run(script.format(str(path), str(tmp_path / way), way))
+        folder = str(tmp_path / way)
+        assert main(["train", text, "--vocab-size", "300", "-o", folder, "--split-with", way]) == 0
+        assert main(["encode", text, "-t", folder, "-o", f"{folder}.bin", "--split-with", way]) == 0
     assert nbbpe.load(tmp_path / "compiled") == nbbpe.load(tmp_path / "regex")
-
-
-def test_encoding_on_the_command_line(tmp_path, small):
-    pytest.importorskip("click")
-    (tmp_path / "text.txt").write_text(texts.SAMPLE * 3, encoding="utf-8")
-    small.save(tmp_path / "tok")
-    script = "from nbbpe.cli import main; main(['encode', {0!r}, '-o', {1!r}, '-t', {2!r}, '--split-with', {3!r}])"
-    for way in "compiled", "regex":
-        paths = str(tmp_path / "text.txt"), str(tmp_path / f"{way}.bin"), str(tmp_path / "tok")
-        processes.run(script.format(*paths, way))
     assert (tmp_path / "compiled.bin").read_bytes() == (tmp_path / "regex.bin").read_bytes()

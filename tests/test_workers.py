@@ -936,17 +936,14 @@ def test_the_number_of_workers_is_checked(processors):
     assert check_workers(None) == default_workers() >= 1
     processors(17)
     assert check_workers(None) == 17
+    processors(1)
+    assert default_workers() == 1
     for bad in 0, -1:
         with pytest.raises(ValueError, match="at least 1"):
             check_workers(bad)
     for bad in "2", 2.0, True, [2]:
         with pytest.raises(TypeError, match="positive integer or None"):
             check_workers(bad)
-
-
-def test_a_process_that_may_use_one_processor_takes_one_worker(processors):
-    processors(1)
-    assert default_workers() == 1
 
 
 def in_daemon(connection):
