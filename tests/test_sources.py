@@ -94,12 +94,12 @@ def write_arrow(path: Path, documents, field: str = "text", rows: int = 4, kind:
         writer.write_table(table, max_chunksize=rows)
 
 
-def write(path: Path, documents: list[str]) -> Path:
-    """Write documents in the format that a path's name asks for."""
+def write(path: Path, documents: list[str], **options) -> Path:
+    """Write documents in the format that a path's name asks for; the options are of tables."""
     if path.suffix == ".parquet":
-        write_parquet(path, documents)
+        write_parquet(path, documents, **options)
     elif path.suffix in (".arrow", ".ipc", ".feather"):
-        write_arrow(path, documents, compression="lz4" if path.suffix == ".feather" else None)
+        write_arrow(path, documents, compression="lz4" if path.suffix == ".feather" else None, **options)
     else:
         path.write_bytes(compress(json_lines(documents), path.suffix))
     return path
@@ -437,14 +437,8 @@ def test_parquet_is_cut_at_the_row_group_where_a_part_comes_nearest_to_its_size(
     (table,) = find_inputs(tmp_path / "a.parquet", "text", "raise")
     group = table.n_text() // 10
     rows = [4 * i for i in range(11)]
-    for n_groups, bounds in (
-        (0.01, rows),
-        (0.7, rows),
-        (1.4, rows),
-        (1.6, rows[::2]),
-        (3.1, rows[::3] + rows[-1:]),
-        (99, [0, 40]),
-    ):
+    of_some = (1.6, rows[::2]), (3.1, rows[::3] + rows[-1:]), (99, [0, 40])
+    for n_groups, bounds in (0.01, rows), (0.7, rows), (1.4, rows), *of_some:
         parts = table.cut(int(n_groups * group), CutRules(NAMED["gpt2"], []))
         assert [part.span() for part in parts] == list(itertools.pairwise(sorted(set(bounds))))
         assert sum(part.size for part in parts) == table.size()
@@ -631,7 +625,7 @@ def test_a_source_of_bad_records_alone_has_no_text_and_says_why(small, tmp_path)
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.ipc"])
 def test_a_null_in_a_column_is_named_by_its_row_or_left_out(small, tmp_path, cut_everywhere, name, workers):
     documents = ["the cat", "", None, "sat", None, "on"]
-    (write_parquet if name == "a.parquet" else write_arrow)(tmp_path / name, documents, rows=3)
+    write(tmp_path / name, documents, rows=3)
     for n in 10, 1000:
         cut_everywhere(n)
         row = rf"{name}', row (2|4) \(from 0\): the column 'text' is null"
@@ -1475,7 +1469,7 @@ def test_progress_is_told_in_bytes_of_the_files_up_to_their_size(small, tmp_path
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.ipc"])
 def test_progress_in_a_part_of_a_table_follows_its_rows(tmp_path, sizes, name):
     rows = [f"the cat {i}" for i in range(1000)]
-    (write_parquet if name == "a.parquet" else write_arrow)(tmp_path / name, rows, rows=1000 if name == "a.parquet" else 10)
+    write(tmp_path / name, rows, rows=1000 if name == "a.parquet" else 10)
     sizes(block=100, window=100)
     (each,) = find_inputs(tmp_path / name, "text", "raise")
     (part,) = each.cut(1 << 20, CutRules(NAMED["gpt2"], []))
@@ -1575,9 +1569,7 @@ def test_a_text_that_many_rows_repeat_is_in_memory_for_some_of_them(tmp_path, na
     needs("pyarrow")
     import pyarrow
 
-    (write_parquet if name == "a.parquet" else write_arrow)(
-        tmp_path / name, ["the cat " * 500] * 4000, rows=4000, kind=kind
-    )
+    write(tmp_path / name, ["the cat " * 500] * 4000, rows=4000, kind=kind)
     assert (tmp_path / name).stat().st_size < (100_000 if name == "a.parquet" else 120_000)
     (each,) = find_inputs(tmp_path / name, None, "raise")
     (part,) = each.cut(1 << 40, CutRules(NAMED["gpt2"], []))
