@@ -28,7 +28,7 @@ from nbbpe.kernels.compiler import plain
 from nbbpe.kernels.compiler.jit import Kernel
 
 # What fails in these is shown with its values, as in a test.
-pytest.register_assert_rewrite("automata", "piece_tables", "processes", "records", "training_structures")
+pytest.register_assert_rewrite("automata", "limits", "piece_tables", "processes", "records", "training_structures")
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data"

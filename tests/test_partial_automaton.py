@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 import string
-import time
-import tracemalloc
 from collections import Counter
 from contextlib import suppress
 from functools import partial
@@ -17,6 +15,7 @@ import pytest
 import regex
 from effort import examples
 from hard_regexes import CASES, random_regex
+from limits import takes_memory_below, takes_seconds_below
 from real_patterns import LEFT_TO_REGEX, O200K, WITHOUT_PIECES
 from vocabularies import BYTES
 
@@ -159,12 +158,11 @@ def test_a_start_after_a_character_is_no_dead_state():
 
 @pytest.mark.parametrize(("either", "char"), [("(?:(?=aa)|(?=ab))", "a"), (r"(?:\b|\B)", "aa"), ("(?:(?>aa)|(?>ab))", "b")])
 def test_many_undecided_forks_cost_no_more_than_their_places(either, char):
-    started = time.process_time()
-    tree = parse(either * 18 + char + r"|\w|\W")
-    automaton = compile_partly(tree)
-    with pytest.raises(Unsupported):
-        compile_automaton(tree)
-    assert time.process_time() - started < 2  # mostly 0.01; if each place asks those after it anew, 4 or more
+    with takes_seconds_below(2):  # mostly 0.01; if each place asks those after it anew, 4 or more
+        tree = parse(either * 18 + char + r"|\w|\W")
+        automaton = compile_partly(tree)
+        with pytest.raises(Unsupported):
+            compile_automaton(tree)
     assert split_if_decided(automaton, "x1") == ["x", "1"]
 
 
@@ -326,14 +324,11 @@ def test_pieces_that_are_decided_take_no_memory_in_lists():
     n, pattern = 100_000, get_pattern(TINY_AYA)
     pieces = words_from_texts(dict.fromkeys(map(str, range(n)), 3))
     numbers = np.array([7])
-    for _ in range(2):  # the first call imports, and makes tables
-        tracemalloc.start()
+    word_table._split_by_regex(pieces, numbers, pattern)  # imports, and makes tables
+    with takes_memory_below(20 * n):  # with a list of all places, 40
         (words,) = word_table._split_by_regex(pieces, numbers, pattern)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
     assert words.text.tobytes()[:1] == b"7"
     assert words.counts.tolist() == [3]
-    assert peak < 20 * n  # with a list of all places, 40
 
 
 @pytest.mark.parametrize("n", [MOST_MARKED - 1, MOST_MARKED, MOST_MARKED + 1, 3000, 5000])
@@ -368,10 +363,9 @@ def test_long_numbers_are_grouped_from_the_right_in_time(pattern):
     found = get_pattern(pattern)
     tokenizer = nbbpe.Tokenizer(BYTES, [], [], found)
     text = "x " + "1" * 300_001 + " 12345"
-    started = time.process_time()
-    assert tokenizer.encode(text) == list(text.encode())
-    starts = np.concatenate([each[1:] for each in TextSplitter(found).starts(padded(text.encode()), 0, len(text))])
-    assert time.process_time() - started < 5  # mostly 0.1
+    with takes_seconds_below(5):  # mostly 0.1
+        assert tokenizer.encode(text) == list(text.encode())
+        starts = np.concatenate([each[1:] for each in TextSplitter(found).starts(padded(text.encode()), 0, len(text))])
     assert starts.tolist()[-2:] == [len(text) - 3, len(text)]
     assert np.isin(np.arange(3, 300_004, 3), starts).all()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import time
 from itertools import pairwise
 
 import naive
@@ -14,6 +13,7 @@ import regex
 from automata import PATTERNS, automaton_of
 from effort import examples
 from hard_regexes import AFTER_LETTER, CASES, random_regex
+from limits import takes_seconds_below
 from real_patterns import LEFT_TO_REGEX, WITHOUT_PIECES
 
 import nbbpe
@@ -96,9 +96,8 @@ def test_boundaries_of_a_long_list_are_found_in_time():
     """With some thousand classes and places."""
     letters = [chr(0x5000 + i) for i in range(2400)]
     pattern = r"\b(?:" + "|".join(letters * 2) + r")+\b|\w+|\W"
-    started = time.process_time()
-    boundaries = regex_boundaries(parse(pattern))
-    assert time.process_time() - started < 6  # mostly 1; with a table of all classes for each place, 15
+    with takes_seconds_below(6):  # mostly 1; with a table of all classes for each place, 15
+        boundaries = regex_boundaries(parse(pattern))
     before, after = boundaries.classes_of("\u5000 ").tolist()
     assert boundaries.pairs[before, after]
     assert boundaries.pairs[after, before]

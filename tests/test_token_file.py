@@ -8,7 +8,6 @@ import multiprocessing
 import os
 import pickle
 import shutil
-import tracemalloc
 from pathlib import Path
 
 import naive
@@ -18,6 +17,7 @@ import pytest
 import texts
 from hypothesis import given
 from hypothesis import strategies as st
+from limits import takes_memory_below
 from vocabularies import BYTES
 
 import nbbpe
@@ -302,12 +302,8 @@ def test_the_documents_of_an_encoded_text_are_its_parts(encoded, small):
 def test_the_first_of_many_documents_needs_no_list_of_all(tmp_path):
     file = nbbpe.TokenFile(bare(tmp_path / "a.bin", [7, 0] * 200_000), dtype=np.uint16, separator_ids=[0])
     assert len(file.document_starts) == 200_000
-    tracemalloc.start()
-    try:
+    with takes_memory_below(1 << 20):
         assert next(file.documents()).tolist() == [7, 0]
-        assert tracemalloc.get_traced_memory()[1] < 1 << 20
-    finally:
-        tracemalloc.stop()
 
 
 def test_without_known_separators_there_are_no_documents(tmp_path):
@@ -729,13 +725,8 @@ def test_what_is_no_file_of_ids_is_told(tmp_path):
 def test_a_header_that_says_it_is_huge_takes_no_memory(tmp_path):
     path = tmp_path / "a.npy"
     path.write_bytes(b"\x93NUMPY\x02\x00" + (1 << 29).to_bytes(4, "little") + b" " * 90)
-    tracemalloc.start()
-    try:
-        with pytest.raises(ValueError, match=r"a\.npy is not a NumPy array file"):
-            nbbpe.TokenFile(path)
-        assert tracemalloc.get_traced_memory()[1] < 1 << 24
-    finally:
-        tracemalloc.stop()
+    with takes_memory_below(1 << 24), pytest.raises(ValueError, match=r"a\.npy is not a NumPy array file"):
+        nbbpe.TokenFile(path)
 
 
 @pytest.mark.parametrize(
