@@ -629,11 +629,15 @@ def candidates(symbols, ranks):
     return sorted((ranks[pair], place) for place, pair in pairs if pair in ranks)
 
 
-def encode_with_dropout(pretoken, ranks, is_dropped):
-    """The tokens of a pretoken; at each step `is_dropped()` is called for the pairs in order, until it returns False."""
+def encode_with_dropout(pretoken, ranks, is_dropped, n_kept=0):
+    """The tokens of a pretoken; at each step `is_dropped()` is called for the pairs in order, until it returns False.
+
+    n_kept : for pairs of lower ranks it is not called
+    """
     symbols = [bytes([byte]) for byte in pretoken]
     while True:
-        kept = next((place for _, place in candidates(symbols, ranks) if not is_dropped()), None)
+        pairs = candidates(symbols, ranks)
+        kept = next((place for rank, place in pairs if rank < n_kept or not is_dropped()), None)
         if kept is None:
             return symbols
         symbols[kept : kept + 2] = [symbols[kept] + symbols[kept + 1]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -126,18 +126,18 @@ def spelled(text: str, style: str, is_first: bool) -> list[str]:
     return [head, *(SIGN + each for each in others)]
 
 
-def ids_of(text: str, style: str) -> list[int]:
+def ids_of(text: str, style: str, merges: Sequence[list[str]] = MERGES) -> list[int]:
     """Textbook BPE of characters, with the special tokens of a text."""
     known = {token: token_id for token, token_id in VOCAB.items() if token not in {*SPECIAL, *SPELLED}}
     byte_ids = [VOCAB[each] for each in SPELLED]
-    merges = [tuple(pair) for pair in MERGES]
+    pairs = list(map(tuple, merges))
     ids: list[int] = []
     start = at = 0
     while at <= len(text):
         special = next((token for token in SPECIAL if text.startswith(token, at)), None)
         if special or at == len(text):
             for part in spelled(text[start:at], style, start == 0):
-                ids += naive.encode_characters(part, merges, known, byte_ids)
+                ids += naive.encode_characters(part, pairs, known, byte_ids)
         if special:
             ids.append(VOCAB[special])
             start = at = at + len(special)
@@ -177,6 +177,21 @@ def test_ids_are_those_of_textbook_bpe(tokenizers_of_styles, style, text):
     assert tokenizer.encode(text.encode(), allowed_special="all") == wanted
     assert tokenizer.encode_batch([text, "", text], allowed_special="all") == [wanted, [], wanted]
     assert tokenizer.count(text, allowed_special="all") == len(wanted)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_dropout_leaves_out_merges_and_no_characters(tokenizers_of_styles, style):
+    tokenizer, rng = tokenizers_of_styles[style], random.Random(8)
+    text = "".join(rng.choices(WORDS, k=400))
+    characters = ids_of(text, style, [])
+    assert tokenizer.encode(text, allowed_special="all", dropout=1.0) == characters
+    assert tokenizer.encode_batch([text, "the"], allowed_special="all", dropout=1.0) == [
+        characters,
+        ids_of("the", style, []),
+    ]
+    ids = tokenizer.encode(text, allowed_special="all", dropout=0.3, seed=1)
+    assert len(ids_of(text, style)) < len(ids) < len(characters)
+    assert tokenizer.decode(ids) == tokenizer.decode(characters)
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -393,8 +408,6 @@ def test_a_config_that_denies_the_space_in_front_is_refused(tmp_path):
 
 def test_what_is_only_for_bytes_is_refused(tokenizers_of_styles, tmp_path):
     tokenizer = tokenizers_of_styles["Llama 2"]
-    with pytest.raises(ValueError, match=r"dropout=0.5 would leave out characters: they are merges of bytes here"):
-        tokenizer.encode("the", dropout=0.5, seed=1)
     with pytest.raises(ValueError, match="has a vocabulary of characters, and nbbpe trains on bytes"):
         tokenizer.extend(1000, documents=["the cat"])
     with pytest.raises(ValueError, match="and has a vocabulary of characters, which a file of ranks cannot express"):

@@ -121,13 +121,13 @@ def test_short_texts_are_encoded_as_long_ones(path, monkeypatch):
     assert ids == [tokenizer.encode(f"{text} " * 3000)[: len(found)] for text, found in zip(samples, ids, strict=True)]
 
 
-def test_dropout_is_refused_as_it_would_leave_out_ends(path):
-    """The last byte of a word would be o and a space, which no text has in the vocabulary of CLIP."""
+def test_dropout_leaves_out_merges_and_no_ends_of_words(path):
     tokenizer = nbbpe.load(path)
-    for encode in tokenizer.encode, tokenizer.encode_array, lambda text, **how: tokenizer.encode_batch([text], **how):
-        with pytest.raises(ValueError, match=r"dropout=0.5 would leave out ends of words: .*'a</w>'"):
-            encode("hello", dropout=0.5, seed=1)
-    assert tokenizer.encode("hello", dropout=0.0, seed=1) == tokenizer.encode("hello")
+    symbols = [*map(VOCAB.index, ["h", "e", "l", "l", "o</w>"]), VOCAB.index("o</w>")]
+    assert tokenizer.encode("hello o", dropout=1.0) == symbols
+    found = {tuple(tokenizer.encode("hello o", dropout=0.5, seed=seed)) for seed in range(99)}
+    assert {tuple(symbols), tuple(ids_of("hello o"))} < found
+    assert {tokenizer.decode(ids) for ids in found} == {"hello o "}
 
 
 def test_what_is_written_is_what_was_read(path, tmp_path):

@@ -49,11 +49,15 @@ def check_dropout(dropout: object, seed: object) -> tuple[float, int | None]:
 
 
 class DropoutTables(NamedTuple):
-    """The tables that encoding with dropout needs."""
+    """The tables that encoding with dropout needs.
+
+    n_kept : the first merges that are never dropped, see `Model.n_symbol_merges`
+    """
 
     encoder: Encoder
     pattern: Pattern
     merges: Merges
+    n_kept: int
 
 
 class DropoutEncoder:
@@ -138,7 +142,8 @@ class _Work:
             self._scratch = dropout_scratch(longest)
 
         def merge() -> int:
-            merges, scratch, threshold = self._tables.merges, self._scratch, self._threshold
-            return int(encode_with_dropout(data, starts, merges, scratch, threshold, random, out.ctypes.data, out.itemsize))
+            merges, n_kept, scratch = self._tables.merges, self._tables.n_kept, self._scratch
+            to = out.ctypes.data, out.itemsize
+            return int(encode_with_dropout(data, starts, merges, n_kept, scratch, self._threshold, random, *to))
 
         return interruptible_if_long(merge, longest)

@@ -355,6 +355,18 @@ class Model:
         merges = new_merges(lefts, rights, np.arange(len(lefts), dtype=np.int32), results, self.byte_ids)
         return with_whole_tokens(ordinary, merges) if self.whole else merges
 
+    def n_symbol_merges(self) -> int:
+        """How many of the first merges of `merge_table` only make what are single symbols in the files: the characters of a
+        vocabulary of characters, and the ends of words, which are a byte and a space here."""
+        ordinary = self.packed_ordinary
+        if self.extras.byte_fallback:
+            return len(merges_of_characters(ordinary, self.extras.byte_fallback)[0])
+        if self.extras.suffix is None or self.merge_ids is None:
+            return 0
+        bytes_ = self.byte_ids
+        is_end = np.isin(self.merge_ids[:, 0], bytes_) & (self.merge_ids[:, 1] == bytes_[ord(" ")])
+        return int(np.argmin(np.append(is_end, False)))
+
     @lazy
     def fingerprint(self) -> str:
         """See Tokenizer.fingerprint."""

@@ -21,7 +21,6 @@ from ..encoding.tokens import Tokens
 from ..model.post_processor import Templates, read_templates
 from ..patterns.pattern_argument import splits_by_regex
 from ..system.choices import check_bool
-from ..system.excerpt import shown
 from ..system.lazy import lazy, method_on_use
 from ..text.byte_source import Source, as_source, bytes_left
 from ..text.item_checks import check_items
@@ -315,7 +314,8 @@ class TokenizerEncoding(TokenizerData):
     def _dropout_tables(self) -> DropoutTables:
         from ..encoding.dropout import DropoutTables
 
-        return DropoutTables(self._encoder, self._model.pattern, self._model.merge_table())
+        model = self._model
+        return DropoutTables(self._encoder, model.pattern, model.merge_table(), model.n_symbol_merges())
 
     @lazy
     def _templates(self) -> Templates:
@@ -358,17 +358,6 @@ class TokenizerEncoding(TokenizerData):
         share, seed = check_dropout(dropout, seed)
         if not share:
             return None
-        suffix = self._model.extras.suffix
-        if suffix is not None:
-            raise ValueError(
-                f"dropout={shown(dropout)} would leave out ends of words: this tokenizer's tokens such as "
-                f"{shown('a' + suffix)} are merges of a byte with a space here, and single symbols in its vocabulary"
-            )
-        if self._model.extras.byte_fallback:
-            raise ValueError(
-                f"dropout={shown(dropout)} would leave out characters: they are merges of bytes here, and single symbols "
-                "in this tokenizer's vocabulary of characters"
-            )
         return DropoutEncoder(self._dropout_tables, share, seed)
 
     def _recognised(self, text: str | Data, allowed: Choice, disallowed: Choice) -> SpecialTokens | None:

@@ -8,6 +8,9 @@ Here pairs are taken from a heap in the order of their ranks, and each is droppe
 that is not dropped is merged, and the dropped ones go back into the heap; the pairs after it need no random number. So a
 step takes 1 / (1 - p) pairs on average.
 
+Where symbols of a vocabulary are more than a byte, such as characters, the merges that make them come first, and are never
+dropped.
+
 A pretoken that is a token although merging does not give it (see `Merges.whole`) becomes that token before all merges;
 this, too, is dropped with the probability p.
 """
@@ -55,9 +58,10 @@ def is_dropped(random_at, threshold):
 
 
 @part
-def merge_with_dropout(text_at, n, merges_at, scratch_at, threshold, random_at, ids_at, id_size):
+def merge_with_dropout(text_at, n, merges_at, n_kept, scratch_at, threshold, random_at, ids_at, id_size):
     """Write the ids of the pretoken of n >= 1 bytes at `text_at`; returns their number.
 
+    n_kept    : merges of lower ranks are never dropped
     threshold : uint64   the probability that a pair is dropped, times 2 ** SHARE_BITS
     random_at : address of uint64[1], modified: the state of the random numbers
     Other arguments as for merge_pretoken.
@@ -89,7 +93,7 @@ def merge_with_dropout(text_at, n, merges_at, scratch_at, threshold, random_at, 
             drop_first(heap_at, size)
             position = np.int64(entry & _LOW)
             if rank_of_row(rows_at, position) == np.int64(entry >> _32):
-                if is_dropped(random_at, threshold):
+                if np.int64(entry >> _32) >= n_kept and is_dropped(random_at, threshold):
                     n_dropped += 1
                     write_u64(heap_at + 8 * (top - n_dropped), entry)
                 else:
@@ -111,13 +115,13 @@ def merge_with_dropout(text_at, n, merges_at, scratch_at, threshold, random_at, 
     return write_ids(rows_at, n, merges_at, ids_at, id_size)
 
 
-@kernel(reads(uint8[:]), reads(int64[:]), Merges, uint64[:], uint64, uint64[:], int64, int64)
-def encode_with_dropout(text, starts, merges, scratch, threshold, random, ids_at, id_size):
+@kernel(reads(uint8[:]), reads(int64[:]), Merges, int64, uint64[:], uint64, uint64[:], int64, int64)
+def encode_with_dropout(text, starts, merges, n_kept, scratch, threshold, random, ids_at, id_size):
     """Write the ids of adjacent pretokens.
 
     text    : uint8[* + PADDING], read;  starts : int64[n + 1], read      where each pretoken starts in it, none empty
     merges  : Merges, read;  scratch : uint64[*], overwritten             see `dropout_scratch`
-    threshold, random : see `merge_with_dropout`
+    n_kept, threshold, random : see `merge_with_dropout`
     ids_at  : address where ids of `id_size` bytes go; there must be room for as many as there are bytes (unchecked)
 
     Returns the number of ids.
@@ -129,6 +133,7 @@ def encode_with_dropout(text, starts, merges, scratch, threshold, random, ids_at
             text_at + starts[i],
             starts[i + 1] - starts[i],
             merges_at,
+            n_kept,
             address_of(scratch),
             threshold,
             address_of(random),
