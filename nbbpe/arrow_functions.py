@@ -15,8 +15,8 @@ from .encoding.special_choice import ALL, Choice
 from .model.special_tokens import check_special_tokens
 from .patterns.pattern_argument import PatternLike, get_pattern
 from .sources import Skipped, check_on_error, warn_of_skipped
-from .sources.arrow import ArrowColumn, is_arrow
 from .sources.optional_packages import require
+from .sources.tables.arrow import ArrowColumn, is_arrow
 from .system.excerpt import shown
 from .text.item_checks import check_collected
 

@@ -22,7 +22,7 @@ from .training.superwords import Superwords
 from .training.token_rules import TokenRules
 
 if TYPE_CHECKING:
-    from .sources.arrow_data import ArrowData
+    from .sources.tables.arrow_data import ArrowData
     from .words.counting_options import MinWordCount
     from .words.mixture import Mixture
 

@@ -28,7 +28,9 @@ from nbbpe.idfiles import block_writer, division, part_encoder, publishing, toke
 from nbbpe.kernels.pieces import special_tokens
 from nbbpe.model import long_merges
 from nbbpe.patterns import given_regex, pattern, regex_splitter
-from nbbpe.sources import columns, compressed, compressible, frames, json_array, jsonl, line_chunks, parquet, read_ahead
+from nbbpe.sources import json_array, jsonl
+from nbbpe.sources.compression import compressed, compressible, frames, line_chunks, read_ahead
+from nbbpe.sources.tables import columns, parquet
 from nbbpe.system import kept_folder, part_joiner
 from nbbpe.text import chunks, normal_check, preparation, text_rows, text_splitter, utf8, windows
 from nbbpe.training import first_pairs, merges

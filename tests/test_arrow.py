@@ -17,8 +17,8 @@ from conftest import ROOT
 import nbbpe
 from nbbpe import arrow_functions
 from nbbpe.sources import optional_packages
-from nbbpe.sources.arrow_data import ArrowData
-from nbbpe.sources.columns import as_strings
+from nbbpe.sources.tables.arrow_data import ArrowData
+from nbbpe.sources.tables.columns import as_strings
 
 pa = pytest.importorskip("pyarrow", reason='needs pyarrow: pip install "nbbpe[data]"')
 

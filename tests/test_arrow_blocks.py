@@ -1,4 +1,4 @@
-"""sources/arrow_blocks.py: the record batches of Arrow files, as pyarrow finds them."""
+"""sources/tables/arrow_blocks.py: the record batches of Arrow files, as pyarrow finds them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbbpe.sources.arrow_blocks import find_blocks
+from nbbpe.sources.tables.arrow_blocks import find_blocks
 
 arrow = pytest.importorskip("pyarrow", reason='needs pyarrow: pip install "nbbpe[data]"')
 

@@ -8,7 +8,7 @@ import numpy as np
 import processes
 import pytest
 
-from nbbpe.sources.arrow_numpy import arrow_numbers, is_valid, numpy_numbers, validity
+from nbbpe.sources.tables.arrow_numpy import arrow_numbers, is_valid, numpy_numbers, validity
 
 pa = pytest.importorskip("pyarrow", reason='needs pyarrow: pip install "nbbpe[data]"')
 

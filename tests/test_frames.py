@@ -1,4 +1,4 @@
-"""sources/frames.py: files of several frames are cut near them, and give what the plain file gives."""
+"""sources/compression/frames.py: files of several frames are cut near them, and give what the plain file gives."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ import nbbpe
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.patterns.pattern import NAMED
 from nbbpe.sources import Line, Tally, find_inputs, shared_by_threads
-from nbbpe.sources.compressed import open_stream
-from nbbpe.sources.frames import find_frames
+from nbbpe.sources.compression.compressed import open_stream
+from nbbpe.sources.compression.frames import find_frames
+from nbbpe.sources.files.local import find_local
 from nbbpe.sources.inputs import Extent
-from nbbpe.sources.local import find_local
 from nbbpe.sources.optional_packages import ZSTD
 from nbbpe.text.chunks import CutRules
 from nbbpe.text.windows import NO_ID

@@ -18,7 +18,7 @@ import processes
 import pytest
 from interrupts import interrupted
 
-from nbbpe.sources.read_ahead import read_ahead
+from nbbpe.sources.compression.read_ahead import read_ahead
 from nbbpe.system import kernel_threads, waiting, workers
 from nbbpe.system.executors import run_on
 

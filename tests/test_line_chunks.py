@@ -1,4 +1,4 @@
-"""sources/line_chunks.py: threads take lines of one compressed file in turn; ids, errors and counts stay the same."""
+"""sources/compression/line_chunks.py: threads take lines of one file in turn; ids, errors and counts stay the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from records import compress, json_lines, needs, upload
 
 import nbbpe
 from nbbpe.sources import Tally
-from nbbpe.sources.line_chunks import LineChunks
+from nbbpe.sources.compression.line_chunks import LineChunks
 from nbbpe.sources.optional_packages import ZSTD
 from nbbpe.system.workers import Stopped
 

@@ -1,4 +1,4 @@
-"""sources/read_ahead.py: another thread reads a stream; the bytes and the error are the same, and no thread stays."""
+"""sources/compression/read_ahead.py: another thread reads a stream; bytes and error are the same, and no thread stays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbbpe.sources import read_ahead
+from nbbpe.sources.compression import read_ahead
 from nbbpe.sources.inputs import Stream
 
 

@@ -25,7 +25,8 @@ from nbbpe import cli
 from nbbpe.idfiles import division, joined_parts, kept_parts, manifest, writer
 from nbbpe.idfiles.checksum import Checksum
 from nbbpe.idfiles.document_ends import END_DTYPE, map_ends
-from nbbpe.sources import Skipped, sampled_digest
+from nbbpe.sources import Skipped
+from nbbpe.sources.files import sampled_digest
 from nbbpe.system.worker_processes import WorkerError
 from nbbpe.system.wrong_argument import WrongArgument
 

@@ -39,11 +39,12 @@ from nbbpe.counting import parallel_counting
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.patterns.pattern import NAMED
-from nbbpe.sources import Tally, arrow_files, find_inputs, optional_packages
-from nbbpe.sources.compressed import open_stream
-from nbbpe.sources.local import find_local
+from nbbpe.sources import Tally, find_inputs, optional_packages
+from nbbpe.sources.compression.compressed import open_stream
+from nbbpe.sources.files.local import find_local
+from nbbpe.sources.files.path_patterns import find_matches
 from nbbpe.sources.optional_packages import ZSTD
-from nbbpe.sources.path_patterns import find_matches
+from nbbpe.sources.tables import arrow_files
 from nbbpe.system.paths import is_url
 from nbbpe.text.chunks import CutRules
 from nbbpe.text.utf8 import to_bytes

@@ -12,7 +12,7 @@ import pytest
 from interrupts import interrupted
 
 from nbbpe.encoding import threads
-from nbbpe.sources.read_ahead import read_ahead
+from nbbpe.sources.compression.read_ahead import read_ahead
 from nbbpe.system import worker_threads
 from nbbpe.system.kernel_threads import run_together
 from nbbpe.system.starting import start

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sources.local import find_local
+from ..sources.files.local import find_local
 from ..system.atomic_files import name_in_errors, whole_file
 from ..system.lazy import imported_on_use
 from ..system.links import is_device, target_of

@@ -6,14 +6,14 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..sources.arrow import is_arrow, reader_of
-from ..sources.arrow_files import ipc_batches, open_ipc
-from ..sources.columns import COUNT, WORD
 from ..sources.finding import find_files, name_of
 from ..sources.inputs import File
 from ..sources.optional_packages import naming_arrow_errors, read_with_arrow
 from ..sources.other_formats import refuse_pointer
-from ..sources.parquet import PARQUET, open_parquet
+from ..sources.tables.arrow import is_arrow, reader_of
+from ..sources.tables.arrow_files import ipc_batches, open_ipc
+from ..sources.tables.columns import COUNT, WORD
+from ..sources.tables.parquet import PARQUET, open_parquet
 from ..system.excerpt import shown
 from ..system.integers import check_positive
 from ..system.wrong_argument import WrongArgument

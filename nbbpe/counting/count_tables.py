@@ -8,11 +8,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ..sources.arrow_files import ARROW
-from ..sources.arrow_numpy import arrow_numbers, numpy_numbers
-from ..sources.columns import COUNT, WORD, as_strings, check_kind, null_rows, offsets_of, shown_columns
 from ..sources.optional_packages import require
-from ..sources.parquet import PARQUET
+from ..sources.tables.arrow_files import ARROW
+from ..sources.tables.arrow_numpy import arrow_numbers, numpy_numbers
+from ..sources.tables.columns import COUNT, WORD, as_strings, check_kind, null_rows, offsets_of, shown_columns
+from ..sources.tables.parquet import PARQUET
 from ..system.arguments import argument
 from ..system.paths import Path, checked_name
 from ..text.utf8 import padded

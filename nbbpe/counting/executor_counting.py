@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sources import Input, Part, Skipped
-from ..sources.portable_parts import portable_part
+from ..sources.files.portable_parts import portable_part
 from ..system.executors import run_on
 from ..system.stretches import starts_of
 from ..text.utf8 import padded

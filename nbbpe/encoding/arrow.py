@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sources.arrow import arrow_columns, is_arrow, n_bytes_of
-from ..sources.arrow_numpy import arrow_numbers, is_valid, numpy_numbers, validity
-from ..sources.columns import LISTS, ColumnReader, as_strings
 from ..sources.optional_packages import require
+from ..sources.tables.arrow import arrow_columns, is_arrow, n_bytes_of
+from ..sources.tables.arrow_numpy import arrow_numbers, is_valid, numpy_numbers, validity
+from ..sources.tables.columns import LISTS, ColumnReader, as_strings
 from ..system.stretches import starts_of
 from ..text.item_checks import check_collected, check_texts
 from ..text.windows import NO_ID

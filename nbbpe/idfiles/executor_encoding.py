@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..sources import Part
-from ..sources.portable_parts import portable_part
+from ..sources.files.portable_parts import portable_part
 from ..system.atomic_files import name_in_errors
 from ..system.executors import run_on
 from ..system.lazy import imported_on_use

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from ..formats.shared.json_text import check_entries, check_format, parse_json
 from ..sources import Input, Line, Place, Record, Row, Skipped
-from ..sources.compressed import COMPRESSIONS
-from ..sources.sampled_digest import sampled_digest
+from ..sources.compression.compressed import COMPRESSIONS
+from ..sources.files.sampled_digest import sampled_digest
 from ..system.arguments import argument
 from ..system.excerpt import first_few, shown
 from ..system.wrong_argument import WrongArgument

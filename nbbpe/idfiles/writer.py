@@ -16,7 +16,7 @@ import numpy as np
 from ..encoding.special_choice import Choice, find_separator
 from ..model.provenance import describe_pattern
 from ..sources import Input, find_inputs, total_size, warn_of_skipped
-from ..sources.arrow_data import ArrowData
+from ..sources.tables.arrow_data import ArrowData
 from ..system.atomic_files import name_in_errors
 from ..system.choices import check_bool
 from ..system.executors import check_executor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..sources.arrow_data import ArrowData
+from ..sources.tables.arrow_data import ArrowData
 from ..system.excerpt import shown
 from ..system.paths import Path
 from ..text.utf8 import Text

@@ -2,11 +2,22 @@
 
 Read finding.py first, then inputs.py, which says what every source offers.
 
-where files are   local.py, remote.py, path_patterns.py
-what is in them   plain.py, jsonl.py, json_array.py; tables.py, with parquet.py and arrow_files.py
-compression       compressed.py; compressible.py, frames.py and line_chunks.py cut compressed files for several workers
-in memory         iterable.py; arrow.py and columns.py
-records           places.py names them in messages, and tally.py counts those that are skipped
+finding.py             turns what a user gives into inputs
+inputs.py              the interface: files that are opened, inputs that are cut, parts that one worker reads
+plain.py               files of plain text
+jsonl.py               files of JSON lines
+json_array.py          files of JSON: an array of records
+iterable.py            documents in memory
+tables/                columns of text: Parquet, Arrow files, and Arrow data in memory
+compression/           compressed files, which several workers decompress where they can be cut
+files/                 where files are: on this machine, behind a URL, by a pattern of paths
+sampling.py            a sample of the documents of a source
+named_texts.py         several texts with names, for reports and comparisons
+places.py              the place of a record, for messages
+tally.py               bytes read, and malformed records, which are skipped or errors
+first_bytes.py         what a file is by its first bytes, where its name says text or JSON
+other_formats.py       warns of files that are probably not what their names say
+optional_packages.py   packages that only some sources need
 """
 
 from .finding import find_inputs, find_inputs_of_each

@@ -13,19 +13,19 @@ from ..system.paths import Path, checked_name, is_url, not_meant
 from ..system.user_warnings import warn_user
 from ..system.wrong_argument import WrongArgument
 from ..text.item_checks import check_collected, check_texts, gives_names, of_a_split
-from .arrow import ArrowColumn, is_arrow
-from .arrow_files import ARROW, ArrowFile
-from .compressed import COMPRESSIONS
+from .compression.compressed import COMPRESSIONS
+from .files.local import find_local
+from .files.path_patterns import find_matches, is_pattern
+from .files.remote import find_remote, local_path
 from .inputs import File, Input
 from .iterable import LONGEST_NAME, Documents
 from .json_array import JsonArray
 from .jsonl import JsonLines
-from .local import find_local
 from .other_formats import refuse_pointer, warn_of_other_formats
-from .parquet import PARQUET, ParquetTable
-from .path_patterns import find_matches, is_pattern
 from .plain import PlainText
-from .remote import find_remote, local_path
+from .tables.arrow import ArrowColumn, is_arrow
+from .tables.arrow_files import ARROW, ArrowFile
+from .tables.parquet import PARQUET, ParquetTable
 from .tally import check_on_error
 
 _JSON_LINES = (".jsonl", ".ndjson")

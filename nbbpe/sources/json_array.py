@@ -14,7 +14,7 @@ from ..system.wrong_argument import WrongArgument
 from ..text.byte_source import BlockStream
 from ..text.utf8 import to_bytes
 from ..text.windows import DocumentReader, Windows
-from .compressed import open_stream
+from .compression.compressed import open_stream
 from .first_bytes import refuse_other
 from .inputs import WHOLE, File, Part, Stream
 from .jsonl import JsonLines, JsonPart, Records, text_of

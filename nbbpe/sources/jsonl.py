@@ -16,11 +16,11 @@ from ..system.excerpt import first_few
 from ..system.wrong_argument import WrongArgument
 from ..text.utf8 import to_bytes
 from ..text.windows import NO_ID, SEPARATOR, Reader, RowWindows, Window, Windows
-from .compressed import open_stream
-from .compressible import CompressibleFile, FilePart
+from .compression.compressed import open_stream
+from .compression.compressible import CompressibleFile, FilePart
+from .compression.line_chunks import CHUNK_BYTES, LineChunks
 from .first_bytes import refuse_other
 from .inputs import WHOLE, Extent, File, Part, Stream
-from .line_chunks import CHUNK_BYTES, LineChunks
 from .places import Line
 from .tally import Tally, way_out_of_nested
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..system.paths import Path
-from .compressed import open_stream
+from .compression.compressed import open_stream
+from .files.local import find_local
 from .inputs import WHOLE, Extent
-from .local import find_local
 from .tally import Tally
 
 _BLOCK = 1 << 18

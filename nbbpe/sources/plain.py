@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from ..text.chunks import cut_file, find_cut
 from ..text.windows import NO_ID, Reader, Window, Windows, concatenated
-from .compressed import open_stream
-from .compressible import CompressibleFile, FilePart
+from .compression.compressed import open_stream
+from .compression.compressible import CompressibleFile, FilePart
 from .inputs import WHOLE, Extent, Part
 from .tally import Tally
 

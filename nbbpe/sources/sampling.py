@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..text.windows import NO_ID, Reader, RowWindows, Window, Windows
-from .compressed import open_stream
-from .compressible import FilePart
+from .compression.compressed import open_stream
+from .compression.compressible import FilePart
 from .inputs import WHOLE, Input, Part
 from .plain import PlainText, TextPart
 from .tally import Tally

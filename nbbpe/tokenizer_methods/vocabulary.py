@@ -19,7 +19,7 @@ from .encoding import TokenizerEncoding
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from ..sources.arrow_data import ArrowData
+    from ..sources.tables.arrow_data import ArrowData
     from ..system.memory_limits import MemoryLimit
     from ..training.token_rules import TokenRules
     from ..vocabulary.frequencies import frequencies

@@ -15,7 +15,7 @@ from ..idfiles.part_encoder import EncodesFiles
 from ..model.model import Model
 from ..model.packed_vocab import has_few_gaps
 from ..sources import Part, Skipped, Tally, find_inputs, total_size, warn_of_skipped
-from ..sources.arrow_data import ArrowData
+from ..sources.tables.arrow_data import ArrowData
 from ..system.paths import Path
 from ..system.progress import Progress, ProgressOption
 from ..system.workers import ENDED, check_workers, run_jobs

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..model.special_tokens import check_special_tokens
 from ..patterns.pattern_argument import PatternLike, get_pattern, splits_by_regex
-from ..sources.arrow_data import ArrowData
+from ..sources.tables.arrow_data import ArrowData
 from ..system.atomic_files import whole_file
 from ..system.memory_limits import MemoryLimit
 from ..system.paths import Path, check_not_read

@@ -10,7 +10,7 @@ import pytest
 import texts
 
 from nbbpe.idfiles import part_encoder
-from nbbpe.sources import read_ahead
+from nbbpe.sources.compression import read_ahead
 from nbbpe.system import worker_threads
 from nbbpe.system.workers import run_jobs
 

@@ -18,7 +18,7 @@ from records import filled_pipe, needs
 import nbbpe
 from nbbpe.counting import parallel_counting
 from nbbpe.idfiles import writer
-from nbbpe.sources.local import LocalFile
+from nbbpe.sources.files.local import LocalFile
 from nbbpe.sources.optional_packages import ZSTD
 
 OLD = ["the cat sat on the mat " * 40, "ababab aaa"] * 5

@@ -24,7 +24,8 @@ import numpy as np
 import nbbpe
 from nbbpe.idfiles import kept_parts
 from nbbpe.idfiles.manifest import NAME, EncodingJob
-from nbbpe.sources import Tally, compressed, find_inputs
+from nbbpe.sources import Tally, find_inputs
+from nbbpe.sources.compression import compressed
 from nbbpe.text.chunks import CutRules
 from nbbpe.text.windows import NO_ID
 

@@ -13,9 +13,9 @@ import texts
 
 import nbbpe
 from nbbpe.patterns.pattern_argument import get_pattern
+from nbbpe.sources.files.local import LocalFile
 from nbbpe.sources.inputs import File
 from nbbpe.sources.jsonl import JsonLines
-from nbbpe.sources.local import LocalFile
 from nbbpe.text import chunks
 from nbbpe.text.chunks import Chunk, CutRules, cut_file
 

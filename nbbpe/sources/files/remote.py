@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
-from .optional_packages import require
+from ..optional_packages import require
 
 
 class RemoteFile(NamedTuple):

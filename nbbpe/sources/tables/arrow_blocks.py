@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from typing import BinaryIO, NamedTuple
 
-from ..text.byte_source import read_at
+from ...text.byte_source import read_at
 
 _MAGIC = b"ARROW1"
 _CONTINUES = b"\xff\xff\xff\xff"  # before the length of a message, but in files of old versions

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..text.windows import Windows
+from ...text.windows import Windows
+from ..inputs import ReadOnce
+from ..iterable import warn_of_name, warn_of_nothing
+from ..optional_packages import require
+from ..places import Row
+from ..tally import Tally
 from .columns import ColumnReader, as_strings, check_column, check_kind, null_rows, offsets_of
-from .inputs import ReadOnce
-from .iterable import warn_of_name, warn_of_nothing
-from .optional_packages import require
-from .places import Row
-from .tally import Tally
 
 if TYPE_CHECKING:
-    from ..kernels.pieces.special_tokens import SpecialTokens
+    from ...kernels.pieces.special_tokens import SpecialTokens
 
 _NAME = "Arrow data"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
-from ..text.byte_source import read_at
-from .inputs import File
+from ...text.byte_source import read_at
+from ..inputs import File
 
 _N_BLOCKS = 8
 _BLOCK_BYTES = 1 << 13

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import BinaryIO, NamedTuple
 
-from ..system.atomic_files import name_in_errors
-from ..system.paths import Path, check_readable
+from ...system.atomic_files import name_in_errors
+from ...system.paths import Path, check_readable
 
 _ANY = -1  # in the place of a number that may differ
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 
-from ..system.starting import NoMoreThreads, start
-from ..system.waiting import join, next_item
-from .inputs import Stream
+from ...system.starting import NoMoreThreads, start
+from ...system.waiting import join, next_item
+from ..inputs import Stream
 
 _BLOCK = 1 << 18  # bytes
 _N_BLOCKS = 4

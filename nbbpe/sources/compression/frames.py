@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from ..text.byte_source import read_at
+from ...text.byte_source import read_at
 
 MOST_WINDOW = 32 << 20  # bytes that decompressing a frame may hold: several frames at once must not take much more memory
 # Compressed bytes of a frame whose blocks are followed: each takes a small read, for nothing if it is alone.

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..system.arguments import argument
-from ..system.excerpt import first_few
-from ..system.wrong_argument import WrongArgument
-from ..text.windows import WINDOW, RowWindows, Window
+from ...system.arguments import argument
+from ...system.excerpt import first_few
+from ...system.wrong_argument import WrongArgument
+from ...text.windows import WINDOW, RowWindows, Window
+from ..optional_packages import require
+from ..tally import way_out_of_nested
 from .arrow_numpy import is_valid
-from .optional_packages import require
-from .tally import way_out_of_nested
 
 if TYPE_CHECKING:
-    from ..kernels.pieces.special_tokens import SpecialTokens
+    from ...kernels.pieces.special_tokens import SpecialTokens
 
 _DICTIONARY, _RUNS, _FIXED_SIZE = "dictionary<", "run_end_encoded<", "fixed_size_binary["  # how such types are spelled
 LISTS = ("list<", "large_list<", "fixed_size_list<", "list_view<", "large_list_view<")  # older pyarrow knows no views
@@ -181,7 +181,7 @@ class ColumnReader(RowWindows):
         self._row = 0  # of the next one
 
     def advance(self, taken: int) -> Window | None:
-        from ..kernels.records.strings import take_strings
+        from ...kernels.records.strings import take_strings
 
         while self._row == len(self._offsets) - 1:
             column = next(self._columns, None)

@@ -1,4 +1,4 @@
-"""Parquet files, read through pyarrow; see tables.py."""
+"""Parquet files, read through pyarrow; see table_file.py."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..inputs import File
+from ..optional_packages import naming_arrow_errors, read_with_arrow, require
 from .columns import as_strings, check_column
-from .inputs import File
-from .optional_packages import naming_arrow_errors, read_with_arrow, require
-from .tables import MAX_BATCH_ROWS, RowGroup, RowsPart, TableFile
+from .table_file import MAX_BATCH_ROWS, RowGroup, RowsPart, TableFile
 
 PARQUET = (".parquet", ".pq")  # how names of such files end
 _BATCH_BYTES = 15 << 16  # of text that is in memory at a time, about: a window; with 4 MB pyarrow has held 20 MB more

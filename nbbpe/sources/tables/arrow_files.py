@@ -1,4 +1,4 @@
-"""Arrow IPC files and streams, read through pyarrow; see tables.py."""
+"""Arrow IPC files and streams, read through pyarrow; see table_file.py."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from ..text.byte_source import read_at
+from ...text.byte_source import read_at
+from ..inputs import File
+from ..optional_packages import naming_arrow_errors, read_with_arrow, require
 from .arrow import n_bytes_of
 from .arrow_blocks import find_blocks
 from .columns import as_strings, check_column, checked, may_grow
-from .inputs import File
-from .optional_packages import naming_arrow_errors, read_with_arrow, require
-from .tables import MAX_BATCH_ROWS, RowGroup, RowsPart, TableFile
+from .table_file import MAX_BATCH_ROWS, RowGroup, RowsPart, TableFile
 
 ARROW = (".arrow", ".ipc", ".feather")  # how names of such files end
 _KIND = "Arrow IPC"

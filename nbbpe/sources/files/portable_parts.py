@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..system.paths import absolute
-from .inputs import Part
+from ...system.paths import absolute
+from ..inputs import Part
 from .local import LocalFile
 
 

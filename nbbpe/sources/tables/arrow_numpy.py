@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .optional_packages import require
+from ..optional_packages import require
 
 
 def arrow_numbers(values: NDArray[Any]) -> Any:

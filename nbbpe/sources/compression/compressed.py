@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO
 
-from .inputs import WHOLE, Extent, File, Stream
-from .optional_packages import ZSTD, require
+from ..inputs import WHOLE, Extent, File, Stream
+from ..optional_packages import ZSTD, require
+from ..tally import Tally
 from .read_ahead import read_ahead
-from .tally import Tally
 
 _READ_AHEAD = 1 << 20  # bytes of a compressed file from which on a thread decompresses it in advance
 _ROOM = 1 << 18  # bytes that are decompressed at a time

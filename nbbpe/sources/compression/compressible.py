@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ..text.chunks import find_near
+from ...text.chunks import find_near
+from ..inputs import WHOLE, Extent, File, Input, Part
+from ..tally import Tally
 from .compressed import open_stream, require_module
 from .frames import find_frames
-from .inputs import WHOLE, Extent, File, Input, Part
-from .tally import Tally
 
 _COMPRESSED_FACTOR = 4  # text becomes about a quarter of its size
 _LOOK = 1 << 17  # bytes of a frame's text that are searched for a place to cut

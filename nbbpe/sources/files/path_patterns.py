@@ -15,9 +15,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..system.beside_ids import files_of_ids
-from ..system.kept_folder import is_kept_folder
-from ..system.paths import file_of
+from ...system.beside_ids import files_of_ids
+from ...system.kept_folder import is_kept_folder
+from ...system.paths import file_of
 
 
 class Matches(NamedTuple):

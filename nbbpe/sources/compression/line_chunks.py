@@ -9,10 +9,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
-from ..system.workers import Stopped
-from ..text.byte_source import BlockStream
-from .inputs import Stream
-from .tally import Tally
+from ...system.workers import Stopped
+from ...text.byte_source import BlockStream
+from ..inputs import Stream
+from ..tally import Tally
 
 CHUNK_BYTES = 4 << 20  # of text that a thread takes at a time
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..text.windows import Windows
+from ...text.windows import Windows
+from ..inputs import File, Input, Part
+from ..places import Row
+from ..tally import Tally
 from .columns import ColumnReader, null_rows
-from .inputs import File, Input, Part
-from .places import Row
-from .tally import Tally
 
 if TYPE_CHECKING:
-    from ..kernels.pieces.special_tokens import SpecialTokens
-    from ..text.chunks import CutRules
+    from ...kernels.pieces.special_tokens import SpecialTokens
+    from ...text.chunks import CutRules
 
 # Rows that repeat a text take a few bytes each in the file, and all of the text in memory. Fewer cost time.
 MAX_BATCH_ROWS = 1 << 11
