@@ -1,6 +1,20 @@
 """The command `nbbpe`: its start, its exit codes, and its error messages.
 
 Read on here, then commands.py and options.py.
+
+commands.py            the group of all subcommands
+training_commands.py   those that make vocabularies
+encoding_commands.py   text to ids, and back
+inspection_commands.py what a tokenizer, a pattern or a file of ids is like
+comparison_commands.py tokenizers measured on texts
+conversion_commands.py tokenizers in other formats, and kernels on disk
+options.py             what the subcommands share
+training_options.py    options of training that are described in a file
+formats.py             formats that the command writes, and tokenizers read with what their files do not say
+streams.py             input and output: text from stdin, ids as text and as raw integers
+tables.py              figures as text for people, and for JSON
+plots.py               pictures of figures
+signals.py             signals that ask the command to end
 """
 
 from __future__ import annotations

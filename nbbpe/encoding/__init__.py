@@ -1,8 +1,39 @@
 """Text to ids and ids to text, and what surrounds both: batches, padding, tokens with offsets, streams.
 
-Read encoder.py first, then compiled_encoder.py, piece_regex_encoder.py and regex_encoder.py; new_encoder.py says which one
-a model needs. normalizing_encoder.py and prepared_encoder.py rewrite text before one of these encodes it, and dropout.py
-skips merges. threads.py encodes in several threads, batches.py and arrow.py many texts at once, and encoded_inputs.py the
-parts of a source in turn. decoder.py decodes, and stream_decoder.py does so id by id. tokens.py has the tokens of a text,
-and token_display.py displays them. njit_tables.py is for the user's own compiled code.
+Read encoder.py first, then compiled_encoder.py.
+
+Encoders
+encoder.py             the interface of all encoders
+new_encoder.py         which encoder a model needs
+compiled_encoder.py    kernels from text to ids, for a pattern with certain boundaries
+piece_regex_encoder.py kernels find the pieces, and `regex` splits new ones
+regex_encoder.py       `regex` splits documents
+normalizing_encoder.py puts text into a normal form first
+prepared_encoder.py    does more than that to a text first
+dropout.py             skips merges at random (BPE dropout)
+encoder_state.py       the state of a thread that encodes: the cache of pieces, scratch
+pretoken_ids.py        the ids of separate pretokens
+special_choice.py      which special tokens a text may contain
+
+Many texts
+threads.py             parts of text encoded by several threads
+batches.py             many texts in one call
+arrow.py               Arrow arrays of strings to arrays of ids, and back
+encoded_inputs.py      the ids of the parts of a source, in turn
+padding.py             texts of different lengths as one array
+
+Ids
+id_types.py            the dtype that a user asks for
+id_lists.py            ids as lists of int
+decoder.py             ids to bytes and text
+stream_decoder.py      the same, id by id as they arrive
+unstable.py            the ids that the end of a text may have when more follows
+njit_tables.py         tables for the user's own compiled code
+
+Tokens in a text
+tokens.py              tokens with their offsets
+token_display.py       how tokens are displayed
+offsets.py             offsets as Hugging Face's tokenizers counts them
+pretoken_numbers.py    which pretoken each token is of, as Hugging Face's tokenizers numbers words
+alignment.py           two encodings of one text, aligned
 """

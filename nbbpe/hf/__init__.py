@@ -5,6 +5,15 @@ transformers does the rest: chat templates, added tokens, `convert_ids_to_tokens
 the same for every call, and most calls are faster.
 
 This folder alone imports transformers, so `import nbbpe` does not. Read tokenizer.py first.
+
+tokenizer.py           the class: what it hands over to nbbpe, and what to tokenizers
+made.py                what nbbpe makes of a tokenizer of tokenizers, until a part of that is replaced
+applied.py             such a tokenizer, applied by nbbpe
+encoded.py             the texts of a call, encoded
+rows.py                ids to what the call returns: cut, with tokens around, padded
+encodings.py           the result of the call
+characters.py          characters that `regex` and tokenizers know alike
+saving.py              files that transformers writes get their names in a folder
 """
 
 try:

@@ -1,7 +1,12 @@
 """Statistics of tokenizers: the vocabulary, how well it compresses a text, how two tokenizers differ. Prints nothing.
 
-Read figures.py first. comparison.py is for two tokenizers on one text, compression.py for what merges do to a text, and
-source_ids.py gives the ids themselves.
+Read figures.py first.
+
+figures.py             figures of a vocabulary and of texts
+comparison.py          two tokenizers on one text
+compression.py         what merges do to a text
+source_ids.py          the ids of a source themselves
+arguments.py           what these functions take
 """
 
 from .comparison import Comparison, Split, compare

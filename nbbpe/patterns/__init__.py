@@ -1,16 +1,41 @@
 """Split patterns: from the regex to the tables that kernels work with, and `regex` itself where there are none.
 
-Read pattern.py first, then pattern_argument.py, which makes a Pattern of what callers give. named_patterns.py has the
-regexes of known models, and known_regexes.py finds the name of a regex; class_pattern.py makes a pattern for vocabularies
-that have none.
+Read pattern.py first, then pattern_argument.py.
 
-A regex becomes an automaton by way of pattern_parser.py (a tree, of sets that code_points.py has), places.py,
-determiniser.py and automaton.py; checked_automaton.py compares what it does with `regex`, and automaton_drawing.py draws
-it. From automata follow certain boundaries (boundaries.py, levels.py, rules.py), seams (runs.py, seams.py), words of ASCII
-(ascii_words.py) and what else spares kernels work (match_facts.py). pattern_tables.py writes all of it as tables, and
-stored_tables.py keeps these on disk.
+The pattern
+pattern.py             a split pattern, named or custom
+pattern_argument.py    makes one of what callers give
+named_patterns.py      the regexes of known models
+known_regexes.py       the name of a regex that splits as a named pattern does
+class_pattern.py       a pattern for vocabularies that have none
+given_regex.py         what any regex may cost
 
-Of a regex without an automaton, regex_boundaries.py finds pieces, and partial_automaton.py decides most of them, for which
-look_automaton.py finds where long look-aheads match. regex_splitter.py splits the others by `regex`, and joined_pieces.py
-many at once. given_regex.py says what any regex may cost.
+From a regex to its automaton
+pattern_parser.py      the regex as a tree
+code_points.py         the sets of characters in it
+places.py              its places, as in Thompson's construction
+determiniser.py        states, which are lists of places
+automaton.py           the automaton, minimal
+checked_automaton.py   compares it with `regex` before use
+partial_automaton.py   what can be decided of a regex that has no automaton
+look_automaton.py      where a long look-ahead matches
+automaton_drawing.py   an automaton as SVG
+
+What follows from automata
+boundaries.py          certain boundaries
+levels.py              those of patterns that split in turn
+regex_boundaries.py    those of a regex without an automaton
+rules.py               boundaries as rules for kernels
+runs.py, seams.py      where a long word may be cut before it is merged
+ascii_words.py         words of ASCII that match as a whole
+match_facts.py         what else spares kernels work
+pattern_tables.py      all of it as tables
+stored_tables.py       these tables on disk
+character_classes.py   the classes of characters of the installed `regex`, for a provenance
+
+Matching by `regex`, where there are no tables
+regex_splitter.py      splits text within a limit of time
+joined_pieces.py       many pieces in few calls
+quick_regex.py         regexes that need no such limit
+set_regex.py           regexes of one set of characters
 """

@@ -1,12 +1,35 @@
 """Text: as bytes, in windows, cut into chunks, and prepared for being split.
 
-Read utf8.py and windows.py first; special_search.py finds the special tokens of a window. text_windows.py and text_rows.py
-are for texts in memory, byte_source.py and chunks.py for files, and text_splitter.py is for whole texts. item_checks.py
-says what is accepted as many texts.
+Read utf8.py and windows.py first.
 
-For tokenizers that change or cut a text before a pattern splits it: normalization.py puts text into normal forms, of which
-normal_characters.py and normal_check.py know what they leave alone. normalizer.py and cutting.py have other steps
-(steps.py), some of which pattern_cutter.py does by kernels; preparation.py does all of it in order, and rewriting.py makes
-windows of the result.
-unicode_sets.py, character_properties.py and scripts.py know characters.
+Text as bytes
+utf8.py                text as UTF-8 and back, with bytes that are invalid UTF-8
+byte_source.py         files that are open for reading, and what reads like one
+windows.py             text as windows of bytes, with the special tokens in them found
+text_windows.py        a text in memory as windows
+text_rows.py           many texts in memory as windows
+chunks.py              files cut into chunks, at special tokens or certain boundaries
+special_search.py      special tokens found in text
+text_splitter.py       the pretokens of whole texts
+item_checks.py         arguments that give many texts, checked
+
+Text that a tokenizer changes or cuts before a pattern splits it
+preparation.py         all of it, in order
+rewriting.py           windows of the result
+normalization.py       Unicode normal forms
+normal_characters.py   what normal forms do to single characters
+normal_check.py        whether a text is in a normal form
+steps.py               the steps that a tokenizer.json may have
+normalizer.py          those that change a text
+charsmap.py            the table by which sentencepiece normalizes text
+cutting.py             those that cut it
+pattern_cutter.py      a first step of cutting that kernels do
+ruled_tokens.py        special tokens that are found by rules
+byte_fallback.py       characters that a vocabulary of characters lacks
+lacking_byte.py        the error for a byte that a vocabulary lacks
+
+Characters
+unicode_sets.py        sets of characters as other engines have them
+character_properties.py what rules for tokens ask of a character
+scripts.py             the script that a word is written in
 """
