@@ -14,8 +14,8 @@ from ..encoding.decoder import Decoder
 from ..encoding.offsets import OffsetFinder
 from ..encoding.pretoken_numbers import number_few, number_pretokens
 from ..encoding.special_choice import ALL, NONE, Choice
+from ..formats.tokenizer_json.added_tokens import may_be_pretoken
 from ..formats.tokenizer_json.pretokenizers import digits_of_bytes
-from ..formats.tokenizer_json.writing import may_be_pretoken
 from ..formats.vocab_json.spelling import token_of
 from ..model.post_processor import TYPES_OF_TEXTS, read_spellings, read_templates, read_trimming, read_types
 from ..model.special_tokens import find_overlap

@@ -17,7 +17,8 @@ from ...model.model import Model
 from ...system.atomic_files import write_text
 from ..shared.json_text import parse_json, read_json
 from ..shared.transformers_names import CONFIG, JSON, LISTS, ROLES
-from ..tokenizer_json.writing import added_token, content
+from ..tokenizer_json.added_tokens import added_token
+from ..tokenizer_json.writing import content
 
 NAMES = (JSON, CONFIG)
 _CLASSES = ("PreTrainedTokenizerFast", "NbbpeTokenizerFast")

@@ -2,7 +2,7 @@
 
 reading.py             reads the file, or an object of tokenizers
 writing.py             writes it
-added_tokens.py        reads the part added_tokens: special tokens with their flags
+added_tokens.py        the part added_tokens: special tokens with their flags
 pretokenizers.py       the part pre_tokenizer, read as a split pattern, and a pattern written as one
 model_part.py          the part model: vocab and merges as bytes
 word_ends.py           vocabularies with other tokens for the ends of words, as CLIP's

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...model.extras import FLAGS, Extras, Flags
+from ...model.model import Model
 from ...model.special_tokens import MAX_ID
 from ...system.excerpt import naming, shown
 from ...system.user_warnings import warn_user
 from ...text.normalizer import Normalizer
-from .writing import TOKEN_FLAGS
+
+# A token with any of these is not a special token like nbbpe's own; see model/extras.py.
+TOKEN_FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 
 
 def read(added: Any, entries: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, Flags]]:
@@ -47,6 +50,11 @@ def read(added: Any, entries: Mapping[str, Any]) -> tuple[dict[str, int], dict[s
     return special, found
 
 
+def added_token(token: str, flags: Flags) -> dict[str, Any]:
+    """An added token as tokenizers and transformers describe it."""
+    return {"content": token, **{flag: flag in flags for flag in TOKEN_FLAGS}, "special": "plain" not in flags}
+
+
 def check_normalized(extras: Extras, normalizer: Normalizer) -> None:
     """Refuse an added token of which the normalizer leaves nothing: tokenizers would find it between any two characters.
 
@@ -67,3 +75,23 @@ def check_normalized(extras: Extras, normalizer: Normalizer) -> None:
                 f"added tokens {shown(first)} and {shown(token)} are both {shown(normalized)} in normalized text, where "
                 "tokenizers finds either of them, by chance, and nbbpe the first"
             )
+
+
+def may_be_pretoken(model: Model, token: str, is_split: bool = False) -> bool:
+    """Whether a special token may be a pretoken of ordinary text, which tokenizers takes for it with ignore_merges if it is
+    in model.vocab: one that is spelled as its own bytes, and that is not found in all text.
+
+    is_split : whether special tokens are split, so that it is found nowhere
+
+    Otherwise, it is not found within a word if it must be one of its own, nor where only the normalizer or Metaspace makes
+    it. What a cutter makes of the token depends on the text around it, so only the pattern is asked.
+    """
+    flags, normalizer, cutter = model.extras.flags.get(token, ()), model.normalizer, model.extras.cutter
+    is_made = bool(normalizer.kinds) and not ("normalized" in flags and normalizer.apply(token, set()) == token)
+    if cutter is not None and "Metaspace" in cutter.kinds:
+        is_made = True
+    if not (is_split or is_made or "single_word" in flags) or not (
+        token.isascii() and token.isprintable() and " " not in token
+    ):
+        return False
+    return model.pattern.split(token) == [token]

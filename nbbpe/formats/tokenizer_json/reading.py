@@ -27,7 +27,6 @@ from ..shared.json_text import check_known, parse_json, read_json
 from ..shared.objects import backend_of, is_tokenizer
 from . import added_tokens, characters
 from .model_part import ModelPart
-from .writing import may_be_pretoken
 
 _PARTS = {
     *("version", "truncation", "padding", "added_tokens", "normalizer"),
@@ -125,7 +124,7 @@ def _look_up_pretokens(found: Model, added: list[str], has_digits: bool) -> None
     added : the added tokens that model.vocab has, too
     """
     for token in added:
-        if may_be_pretoken(found, token):
+        if added_tokens.may_be_pretoken(found, token):
             raise ValueError(
                 f"added token {shown(token)} of model.vocab may be a pretoken of ordinary text, which tokenizers "
                 "would take for it with ignore_merges, and nbbpe would not"

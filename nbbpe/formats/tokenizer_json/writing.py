@@ -6,7 +6,6 @@ import json
 from contextlib import suppress
 from typing import Any
 
-from ...model.extras import Flags
 from ...model.model import Model
 from ...model.special_tokens import check_distinct_ids
 from ...system.atomic_files import whole_file, write_text
@@ -20,11 +19,9 @@ from ..shared.transformers_names import JSON
 from ..vocab_json.gpt2 import spelled_vocab
 from ..vocab_json.packed_entries import has_twice
 from ..vocab_json.spelling import spell, spelled_lines, token_of
+from .added_tokens import added_token, may_be_pretoken
 from .character_spelling import spelled_entries, spelled_merges, spelled_parts
 from .word_ends import with_suffix
-
-# A token with any of these is not a special token like nbbpe's own; see model/extras.py.
-TOKEN_FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 
 
 def write(path: Path, model: Model) -> None:
@@ -146,26 +143,6 @@ def _enter_special(entries: dict[str, int], model: Model, whole: bool) -> None:
             )
 
 
-def may_be_pretoken(model: Model, token: str, is_split: bool = False) -> bool:
-    """Whether a special token may be a pretoken of ordinary text, which tokenizers takes for it with ignore_merges if it is
-    in model.vocab: one that is spelled as its own bytes, and that is not found in all text.
-
-    is_split : whether special tokens are split, so that it is found nowhere
-
-    Otherwise, it is not found within a word if it must be one of its own, nor where only the normalizer or Metaspace makes
-    it. What a cutter makes of the token depends on the text around it, so only the pattern is asked.
-    """
-    flags, normalizer, cutter = model.extras.flags.get(token, ()), model.normalizer, model.extras.cutter
-    is_made = bool(normalizer.kinds) and not ("normalized" in flags and normalizer.apply(token, set()) == token)
-    if cutter is not None and "Metaspace" in cutter.kinds:
-        is_made = True
-    if not (is_split or is_made or "single_word" in flags) or not (
-        token.isascii() and token.isprintable() and " " not in token
-    ):
-        return False
-    return model.pattern.split(token) == [token]
-
-
 def _merges(model: Model) -> tuple[str, bool]:
     """The JSON of a model's merges, and whether a pretoken that is a token is that token.
 
@@ -180,11 +157,6 @@ def _merges(model: Model) -> tuple[str, bool]:
     merges, whole = model.merges_with_whole()
     pairs = [[spell(left), spell(right)] for left, right in dict.fromkeys(merges)]
     return json.dumps(pairs, ensure_ascii=False), whole
-
-
-def added_token(token: str, flags: Flags) -> dict[str, Any]:
-    """An added token as tokenizers and transformers describe it."""
-    return {"content": token, **{flag: flag in flags for flag in TOKEN_FLAGS}, "special": "plain" not in flags}
 
 
 def _normalizer(steps: list[dict[str, Any]]) -> dict[str, Any] | None:

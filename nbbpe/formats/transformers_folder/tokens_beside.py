@@ -18,7 +18,7 @@ from ...system.excerpt import naming, shown
 from ...text.steps import steps_of
 from ..shared.json_text import read_json
 from ..shared.transformers_names import ADDED, CONFIG, JSON, LISTS, MAP, ROLES
-from ..tokenizer_json.writing import TOKEN_FLAGS
+from ..tokenizer_json.added_tokens import TOKEN_FLAGS
 
 
 class Named(NamedTuple):

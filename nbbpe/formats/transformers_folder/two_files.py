@@ -17,7 +17,7 @@ from ...system.excerpt import naming, shown
 from ...system.paths import Path
 from ..shared.transformers_names import CONFIG, MODEL_CONFIG
 from ..tokenizer_json import reading
-from ..tokenizer_json.writing import TOKEN_FLAGS
+from ..tokenizer_json.added_tokens import TOKEN_FLAGS
 from ..vocab_json import gpt2
 from .classes import CLASS_OF_MODEL, CLASSES, SPACE, Class, Entries, Tokens
 from .tokens_beside import Beside, read_beside, read_object
