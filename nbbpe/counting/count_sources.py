@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from ..sources.finding import find_files, name_of
 from ..sources.inputs import File
-from ..sources.optional_packages import naming_arrow_errors, read_with_arrow
 from ..sources.other_formats import refuse_pointer
 from ..sources.tables.arrow import is_arrow, reader_of
+from ..sources.tables.arrow_errors import naming_arrow_errors, read_with_arrow
 from ..sources.tables.arrow_files import ipc_batches, open_ipc
 from ..sources.tables.columns import COUNT, WORD
 from ..sources.tables.parquet import PARQUET, open_parquet

@@ -1,14 +1,10 @@
-"""Packages that only some sources need, and their errors."""
+"""Packages that only some sources need, and the error where one is missing or too old."""
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
-
-from .inputs import File
 
 # The oldest pyarrow that gives and takes all kinds of Arrow data, as the string views of polars; as in pyproject.toml.
 OLDEST_PYARROW = 18
@@ -34,27 +30,3 @@ def require(module: str, name: str, what: str | None = None) -> Any:
         needing = what or f"reading {name!r}"
         way_out = "this Python was built without it" if module in _OF_PYTHON else 'pip install "nbbpe[data]"'
         raise ImportError(f"{needing} needs {package} ({error}): {way_out}", name=package) from error
-
-
-def read_with_arrow(items: Iterator[Any], file: File, kind: str) -> Iterator[Any]:
-    """What pyarrow reads of a file step by step, with its errors as in `naming_arrow_errors`, but nobody else's."""
-    while True:
-        with naming_arrow_errors(file, kind):
-            item = next(items, None)
-        if item is None:
-            return
-        yield item
-
-
-@contextmanager
-def naming_arrow_errors(file: File, kind: str) -> Iterator[None]:
-    """Turn pyarrow's errors about a file of some kind into an OSError that names both."""
-    arrow = require("pyarrow", file.name)
-    with file.naming_errors():
-        try:
-            yield
-        # A wrong length asks for any amount of memory; names of columns may not be UTF-8.
-        except (OSError, MemoryError, UnicodeDecodeError, arrow.ArrowException) as error:
-            if isinstance(error, OSError) and (error.errno is not None or repr(file.name) in str(error)):
-                raise
-            raise OSError(f"{file.name!r} cannot be read as {kind}, or is broken: {error}") from error

@@ -4,6 +4,7 @@ table_file.py          the interface of files of tables, cut between groups of r
 parquet.py             Parquet files
 arrow_files.py         Arrow IPC files and streams
 arrow_blocks.py        where the record batches of such a file are
+arrow_errors.py        pyarrow's errors, with the name of the file
 arrow.py               columns, tables and streams in memory, of any library with Arrow's C interface
 arrow_data.py          the types of these, for annotations
 columns.py             columns of strings, copied into windows

@@ -8,9 +8,10 @@ from typing import Any, BinaryIO
 
 from ...text.byte_source import read_at
 from ..inputs import File
-from ..optional_packages import naming_arrow_errors, read_with_arrow, require
+from ..optional_packages import require
 from .arrow import n_bytes_of
 from .arrow_blocks import find_blocks
+from .arrow_errors import naming_arrow_errors, read_with_arrow
 from .columns import as_strings, check_column, checked, may_grow
 from .table_file import MAX_BATCH_ROWS, RowGroup, RowsPart, TableFile
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..inputs import File
-from ..optional_packages import naming_arrow_errors, read_with_arrow, require
+from ..optional_packages import require
+from .arrow_errors import naming_arrow_errors, read_with_arrow
 from .columns import as_strings, check_column
 from .table_file import MAX_BATCH_ROWS, RowGroup, RowsPart, TableFile
 
