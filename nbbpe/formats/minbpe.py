@@ -16,8 +16,9 @@ from ..model.vocab_checks import Merge
 from ..patterns.given_regex import n_groups
 from ..patterns.pattern import Pattern
 from ..patterns.pattern_argument import regex_pattern
-from ..system.excerpt import naming, shown
+from ..system.excerpt import shown
 from ..system.paths import Path
+from .shared.named_errors import naming
 
 _MOST_BYTES = 1 << 28  # of all tokens: forty lines could make one of a terabyte
 

@@ -17,10 +17,11 @@ import numpy as np
 from ..kernels.compiler.collector import paused_collector
 from ..model.extras import Extras
 from ..model.model import Model
-from ..system.excerpt import naming, shown
+from ..system.excerpt import shown
 from ..system.paths import Path
 from ..text.byte_fallback import SIGN
 from ..text.normalizer import CHARSMAP, Normalizer
+from .shared.named_errors import naming
 from .tokenizer_json.character_spelling import BYTE_TOKENS, MAKES_SPACES
 from .tokenizer_json.characters import merges_by_tokens, model_of, packed_characters, packed_merges
 

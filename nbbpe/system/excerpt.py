@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import os
 import reprlib
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -77,14 +75,3 @@ def shown_pattern(spelling: str | list[str] | None) -> str:
 def percent(part: float, whole: float) -> str:
     """A share of a whole for people to read."""
     return f"{100 * part / whole:.1f} %" if whole else "-"
-
-
-@contextmanager
-def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Have every ValueError name the file that a value was read from."""
-    try:
-        yield
-    except UnicodeEncodeError as error:
-        raise ValueError(f"{os.fspath(path)}: {shown(error.object)} holds a lone surrogate, which has no UTF-8") from None
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from None

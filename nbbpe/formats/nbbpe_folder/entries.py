@@ -8,8 +8,9 @@ from ...model.extras import FLAGS, Extras
 from ...model.model import Model
 from ...model.post_processor import read_templates
 from ...model.special_tokens import MAX_ID
-from ...system.excerpt import naming, shown
+from ...system.excerpt import shown
 from ...text.cutting import Cutter
+from ..shared.named_errors import naming
 
 
 def read_special_tokens(special: object, about_path: str) -> dict[str, int]:

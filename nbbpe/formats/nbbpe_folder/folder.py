@@ -26,7 +26,7 @@ from ...model.vocab_checks import check_bytes
 from ...patterns.pattern_argument import get_pattern
 from ...system.atomic_files import name_in_errors, put, sync
 from ...system.choices import check_bool
-from ...system.excerpt import naming, shown
+from ...system.excerpt import shown
 from ...system.links import target_of
 from ...system.paths import Path, checked_name, not_meant
 from ...system.scratch import remove_leftovers, scratch_folder
@@ -34,6 +34,7 @@ from ...system.signals_later import handlers_later
 from ...system.wrong_argument import WrongArgument
 from ...text.normalizer import as_normalizer
 from ..shared.json_text import check_format, read_json
+from ..shared.named_errors import naming
 from ..shared.owners import ABOUT, OWN_NAMES
 from ..tokenizer_json.character_spelling import with_bytes, with_spelled_bytes
 from ..vocab_json import gpt2

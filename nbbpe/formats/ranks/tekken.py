@@ -11,9 +11,10 @@ from ...model.model import Model
 from ...model.packed_vocab import PackedVocab
 from ...model.special_tokens import MAX_ID, check_special_tokens
 from ...system.atomic_files import whole_file, write_text
-from ...system.excerpt import naming, shown
+from ...system.excerpt import shown
 from ...system.paths import Path
 from ..shared.json_text import read_json
+from ..shared.named_errors import naming
 from ..shared.plain_formats import WRITES_JSON, check_plain
 from .tiktoken import from_base64, pattern_of, split_regex, to_base64
 

@@ -20,10 +20,11 @@ from ...patterns.pattern import Pattern
 from ...patterns.pattern_argument import PatternLike, get_pattern, regex_pattern
 from ...system.arguments import argument
 from ...system.atomic_files import whole_file
-from ...system.excerpt import naming, shown
+from ...system.excerpt import shown
 from ...system.git_lfs import IS_LFS_POINTER, LFS_POINTER
 from ...system.paths import Path, check_tokenizer_file, not_meant
 from ...system.wrong_argument import WrongArgument
+from ..shared.named_errors import naming
 from ..shared.objects import is_encoding
 from ..shared.plain_formats import check_plain
 from .tiktoken_package import tiktoken_package

@@ -8,9 +8,10 @@ from typing import Any
 from ...model.extras import FLAGS, Extras, Flags
 from ...model.model import Model
 from ...model.special_tokens import MAX_ID
-from ...system.excerpt import naming, shown
+from ...system.excerpt import shown
 from ...system.user_warnings import warn_user
 from ...text.normalizer import Normalizer
+from ..shared.named_errors import naming
 
 # A token with any of these is not a special token like nbbpe's own; see model/extras.py.
 TOKEN_FLAGS = ("single_word", "lstrip", "rstrip", "normalized")

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from ...model.packed_vocab import PackedVocab
 from ...model.vocab_checks import check_bytes
-from ...system.excerpt import naming, shown
+from ...system.excerpt import shown
 from ..shared.json_text import check_known
+from ..shared.named_errors import naming
 from ..vocab_json.gpt2 import vocab_of
 from ..vocab_json.packed_entries import has_twice, packed_entries, packed_pairs
 from ..vocab_json.spelling import spell, token_of, unspell, unspelled

@@ -18,12 +18,13 @@ from ...model.model import Model
 from ...model.post_processor import read_templates
 from ...model.special_tokens import tokens_for_placing
 from ...system.choices import check_one_of
-from ...system.excerpt import first_few, naming, shown
+from ...system.excerpt import first_few, shown
 from ...system.paths import Path
 from ...text.normalizer import HOW_TO_LEAVE_OUT, KINDS
 from ...text.normalizer import Normalizer as TextNormalizer
 from ...text.steps import steps_of
 from ..shared.json_text import check_known, parse_json, read_json
+from ..shared.named_errors import naming
 from ..shared.objects import backend_of, is_tokenizer
 from . import added_tokens, characters
 from .model_part import ModelPart

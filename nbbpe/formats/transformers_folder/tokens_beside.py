@@ -14,9 +14,10 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ...system.excerpt import naming, shown
+from ...system.excerpt import shown
 from ...text.steps import steps_of
 from ..shared.json_text import read_json
+from ..shared.named_errors import naming
 from ..shared.transformers_names import ADDED, CONFIG, JSON, LISTS, MAP, ROLES
 from ..tokenizer_json.added_tokens import TOKEN_FLAGS
 

@@ -13,8 +13,9 @@ from typing import Any
 
 from ...model.extras import RULES
 from ...model.model import Model
-from ...system.excerpt import naming, shown
+from ...system.excerpt import shown
 from ...system.paths import Path
+from ..shared.named_errors import naming
 from ..shared.transformers_names import CONFIG, MODEL_CONFIG
 from ..tokenizer_json import reading
 from ..tokenizer_json.added_tokens import TOKEN_FLAGS

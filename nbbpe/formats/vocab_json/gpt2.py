@@ -23,11 +23,12 @@ from ...patterns.pattern_argument import PatternLike, get_pattern
 from ...system.arguments import argument
 from ...system.atomic_files import name_before, name_in_errors, put_together, write_text
 from ...system.choices import check_bool
-from ...system.excerpt import naming, shown
+from ...system.excerpt import shown
 from ...system.links import target_of
 from ...system.paths import Path, check_tokenizer_file, checked_name
 from ...system.user_warnings import warn_user
 from ..shared.json_text import read_json
+from ..shared.named_errors import naming
 from ..shared.owners import OWN_NAMES, belongs_to_folder, find_owner
 from ..shared.plain_formats import WRITES_JSON, check_plain
 from .packed_entries import has_twice, packed_entries, packed_merges
