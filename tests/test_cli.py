@@ -1369,7 +1369,7 @@ def test_messages_about_stdin_do_not_name_its_copy(folder, tmp_path):
     done = shell(script, tmp_path, NBBPE_TOKENIZER=str(folder / "tok"))
     warning, error = done.stderr.splitlines()
     assert warning.startswith(b"nbbpe: warning: stdin contains NUL bytes")
-    assert error.startswith(b"nbbpe: error: --field x names a field of records, and stdin is plain text by its name")
+    assert error.startswith(b"nbbpe: error: --field x names a field of records, and stdin is plain text: ")
     done = shell("printf abc | nbbpe decode --format npy -t tok", folder)
     assert done.stderr.startswith(b"nbbpe: error: stdin is not a NumPy array file")
 

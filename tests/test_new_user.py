@@ -209,6 +209,8 @@ def test_a_field_of_plain_text_is_an_error(tmp_path, small):
         ("a.txt", b"ARROW1\0\0 hello", r"begins like an Arrow file: give it a name that ends in \.arrow"),
         ("a.txt", b"PAR1\x15 hello", r"begins like parquet: give it a name that ends in \.parquet"),
         ("a.txt", b"PK\x03\x04 hello", "begins like a zip archive: extract its files first"),
+        ("a.txt", b'{"text": "hello"}\n', r"begins like JSON, .* whose name ends in \.jsonl or \.json"),
+        ("a.jl", b'\xef\xbb\xbf[\n {"text": "hello"}\n]\n', "begins like JSON"),
         ("picture", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "contains NUL bytes"),
     ],
 )
@@ -217,7 +219,7 @@ def test_other_formats_are_read_with_a_warning(tmp_path, name, content, message)
     with pytest.warns(UserWarning, match=rf"{name}' .*{message}.*; it is read as plain text, byte for byte"):
         tokenizer = nbbpe.train(tmp_path / name, 300)
     assert tokenizer.decode_bytes(tokenizer.encode(content)) == content
-    (tmp_path / "plain.md").write_text("# hello\n")
+    (tmp_path / "plain.md").write_text('# {"hello"}\n')
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message="the text has pairs")

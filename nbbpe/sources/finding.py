@@ -119,8 +119,8 @@ def _check_field(field: str | None, inputs: Sequence[Input]) -> None:
     first, said = inputs[0], argument("field", field)
     if isinstance(first, PlainText):
         raise WrongArgument(
-            f"{said} names a field of records, and {first.file.name!r} is plain text by its name: records are "
-            f"files of {', '.join((*_JSON_LINES, _JSON, *_TABLES))}"
+            f"{said} names a field of records, and {first.file.name!r} is plain text: records are in files, or "
+            f"named pipes, whose names end in {', '.join((*_JSON_LINES, _JSON, *_TABLES))}"
         )
     if isinstance(first, ArrowColumn):
         raise WrongArgument(f"{said} names a column of a table, and the Arrow data is a column: leave it out")

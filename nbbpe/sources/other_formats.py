@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from ..system.git_lfs import IS_LFS_POINTER, LARGEST_LFS_POINTER, is_lfs_pointer
 from ..system.user_warnings import warn_user
@@ -17,6 +18,11 @@ _BY_NAME = {
     ".html .htm .xml": "is markup, whose tags are text, too",
     ".doc .docx .xlsx .pdf .png .jpg .jpeg .gif .mp3 .mp4 .npy .bin .pt .pickle": "is not a text file by its name",
 }
+_JSON_RECORD = rb'(\xef\xbb\xbf)?(\[\s*)?\{\s*"[^"\n]*"\s*:'
+_IS_JSON = (
+    "begins like JSON, whose syntax is text, too: to read a field of its records, give a file or a named pipe whose name "
+    "ends in .jsonl or .json"
+)
 _LOOKED_AT = 1 << 12  # bytes
 
 
@@ -36,7 +42,7 @@ def _is_pointer(file: File) -> bool:
 
 def warn_of_other_formats(text: PlainText, name: str) -> None:
     """Warn if a file of plain text has the name of another format, contains NUL bytes, or begins like one in UTF-16, a
-    compressed one, a table or a pointer of Git LFS.
+    compressed one, a table, JSON or a pointer of Git LFS.
 
     name : the one whose ending says what the file holds
     """
@@ -50,5 +56,7 @@ def warn_of_other_formats(text: PlainText, name: str) -> None:
         problem = begins_like(start)
         if not problem and b"\0" in start:
             problem = "contains NUL bytes, which files of text do not have"
+        if not problem and re.match(_JSON_RECORD, start):
+            problem = _IS_JSON
     if problem:
         warn_user(f"{text.file.name!r} {problem}; it is read as plain text, byte for byte")
