@@ -1252,6 +1252,9 @@ def test_from_a_tokenizer_or_a_path(small, tmp_path):
     assert len(ours(texts.SAMPLE, truncation=True)["input_ids"]) == 8
     tokenizer.save(tmp_path / "own")
     assert NbbpeTokenizerFast.from_tokenizer(tmp_path / "own").nbbpe == tokenizer
+    for given, options in ((tokenizer,), {}), ((), {"tokenizer_object": tokenizer}):
+        with pytest.raises(TypeError, match=r"NbbpeTokenizerFast\.from_tokenizer\(tok"):
+            NbbpeTokenizerFast(*given, **options)
     ours = NbbpeTokenizerFast.from_pretrained(tmp_path / "own", eos_token=END)
     assert ours.nbbpe == tokenizer
     assert ours.eos_token == END

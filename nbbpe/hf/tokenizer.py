@@ -98,6 +98,8 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     _saving: Saving | None
 
     def __new__(cls, *args: Any, **options: Any) -> Any:
+        if any(isinstance(each, Tokenizer) for each in (*args, options.get("tokenizer_object"))):
+            raise TypeError("a nbbpe.Tokenizer is given to NbbpeTokenizerFast.from_tokenizer(tok, eos_token=...)")
         new = super().__new__(cls)
         new._made, new._n_decoded, new._saving = None, 0, None
         return new
