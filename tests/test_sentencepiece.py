@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 import struct
 from pathlib import Path
 
@@ -197,6 +199,29 @@ def test_it_is_saved_and_written(tokenizer, tmp_path):
     (tmp_path / "folder").mkdir()
     written(tmp_path / "folder", model())
     assert nbbpe.load(tmp_path / "folder") == tokenizer
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("added_tokens.json", {"<|im_start|>": 9999}),
+        ("special_tokens_map.json", {"pad_token": "<|im_start|>"}),
+        ("tokenizer_config.json", {"added_tokens_decoder": {"9999": {"content": "<|im_start|>", "special": True}}}),
+        ("tokenizer_config.json", {"added_tokens_decoder": {"9999": {"content": "<s>", "special": True}}}),
+    ],
+)
+def test_a_folder_that_names_more_tokens_is_refused(tokenizer, tmp_path, name, content):
+    """As a model that was tuned for chats may have them: transformers gives them ids."""
+    written(tmp_path, model())
+    about = {"added_tokens_decoder": {str(tokenizer.special_tokens["<s>"]): {"content": "<s>"}}, "eos_token": "</s>"}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(about))
+    assert nbbpe.load(tmp_path) == tokenizer
+    (tmp_path / "tokenizer_config.json").unlink()
+    (tmp_path / name).write_text(json.dumps(content))
+    text = "<s>" if "<s>" in str(content) else re.escape("'<|im_start|>'")
+    with pytest.raises(ValueError, match=rf"the token '?{text}'?, which tokenizer\.model lacks or has with another id"):
+        nbbpe.load(tmp_path)
+    assert nbbpe.load(tmp_path / "tokenizer.model") == tokenizer
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ _READERS: dict[Kind, str] = {
 _READERS_OF_FOLDERS: dict[Kind, str] = {
     "huggingface": "transformers_folder.with_json",
     "gpt2": "transformers_folder.two_files",
+    "sentencepiece": "sentencepiece_folder",
 }
 
 
@@ -141,7 +142,7 @@ def _in_folder(path: Path) -> Recognised:
             return Recognised("gpt2", tuple(os.path.join(folder, name) for name in pair), beside=True)
     for name in "tokenizer.model", "tiktoken.model":  # ranks, as Llama 3's, or sentencepiece, which its error then says
         if name in names:
-            return _file(os.path.join(folder, name))
+            return _file(os.path.join(folder, name))._replace(beside=True)
     several, several_tekken = (f" (but {len(each)}: name the file)" if each else "" for each in (ranks, tekken_names))
     raise FileNotFoundError(
         f"{folder!r} has no nbbpe.json (so no tokenizer was saved there by Tokenizer.save), no tokenizer.json, not one "
