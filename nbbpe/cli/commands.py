@@ -38,5 +38,5 @@ def nbbpe() -> None:
     """Train byte-level BPE tokenizers, and turn text into ids.
 
     A TOKENIZER is a folder or file that nbbpe can read. If none is given, it is the one that the environment variable
-    NBBPE_TOKENIZER names. A text may be `-`, which is stdin.
+    NBBPE_TOKENIZER names. A text may be `-`, which is stdin as plain text.
     """
