@@ -224,6 +224,14 @@ def test_a_folder_that_names_more_tokens_is_refused(tokenizer, tmp_path, name, c
     assert nbbpe.load(tmp_path / "tokenizer.model") == tokenizer
 
 
+def test_a_folder_may_name_the_symbols_of_the_user(tmp_path):
+    symbol = SIGN * 3
+    pieces = [*PIECES[:3], (symbol, 0.0, USER_DEFINED), *PIECES[3:]]
+    path = written(tmp_path, model(pieces, normalizer=[(3, 0)]))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": {"3": {"content": symbol}}}))
+    assert nbbpe.load(tmp_path) == nbbpe.load(path)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -7,6 +7,7 @@ import os
 from ..model.model import Model
 from ..system.excerpt import shown
 from ..system.paths import Path
+from ..text.byte_fallback import SIGN
 from . import sentencepiece
 from .shared.transformers_names import CONFIG
 from .transformers_folder.tokens_beside import read_beside, read_object
@@ -20,7 +21,7 @@ def read_model(path: Path) -> Model:
     ids: dict[str, int | None] = dict.fromkeys([*(each.token["content"] for each in beside.named), *beside.dropped])
     ids |= {token["content"]: token_id for token_id, token in beside.listed.items()}
     for text, token_id in ids.items():
-        known = model.special.get(text)
+        known = model.special.get(text, model.special.get(text.replace(SIGN, " ")))
         if text and (known is None or token_id not in (None, known)):
             raise ValueError(
                 f"{folder or os.curdir}: other files there say that it has the token {shown(text)}, which "
