@@ -262,6 +262,8 @@ def test_bytes_of_invalid_utf8_become_tokens_of_bytes(tokenizers_of_styles):
     assert tokenizer.encode(data.decode(errors="surrogateescape")) == ids
     assert tokenizer.encode(data * 1000) == ids * 1000
     assert tokenizer.decode_bytes(tokenizer.encode("\ud800")) == b"\xed\xa0\x80"
+    # The byte that separates texts, in one that is cut nowhere, and not left as it is.
+    assert tokenizer.encode(b"\xff\xff" + SIGN.encode()) == [VOCAB[token] for token in ("<0xFF>", "<0xFF>", SIGN)]
 
 
 def test_added_tokens_that_are_not_special(tmp_path):

@@ -319,8 +319,8 @@ class Preparation:
     def stretches(self, text: str | bytes, first: Sought, later: Sought) -> list[tuple[bytes | None, int | None]]:
         """The stretches of a text between its tokens, prepared, each with the id of the token behind it, see `between`.
 
-        The same as `prepared` gives, without arrays, which take most of the time where a text is short. What was cut has a
-        separator between its parts, and is None if these have such a byte, too, as invalid UTF-8 has.
+        The same as `prepared` gives, without arrays, which take most of the time where a text is short. What may be cut has
+        a separator between its parts, and is None if these have such a byte, too, as invalid UTF-8 has.
         """
         found: list[tuple[bytes | None, int | None]] = []
         for original, token_id in self._between(to_bytes(text), first):
@@ -348,8 +348,7 @@ class Preparation:
             data = spaced.encode(errors="surrogateescape")
             if self.fallback is None or data.isascii():
                 return data
-            of_data = self.fallback.parts(data)
-            return SEPARATOR.join(of_data) if len(of_data) == 1 or SEPARATOR not in data else None
+            return SEPARATOR.join(self.fallback.parts(data)) if SEPARATOR not in data else None
         parts = self._parts(stretch)
         joined = _joined(parts)
         return joined if joined.count(SEPARATOR) == max(len(parts) - 1, 0) else None
