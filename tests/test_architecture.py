@@ -185,11 +185,9 @@ def test_the_docstring_of_a_folder_names_what_lies_in_it():
             named = set(re.findall(r"[\w/.]*\w\.py\b|\w+/", ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))))
             for name in named:
                 assert (folder / name).exists() or not name.endswith(".py"), f"{folder} has no {name}"
-            # Those of kernels, and idfiles/, say where to start.
-            if folder.relative_to(PACKAGE).parts[0] not in ("kernels", "idfiles"):
-                modules = {each.name for each in folder.glob("*.py")} - {"__init__.py"}
-                modules |= {f"{each.parent.name}/" for each in folder.glob("*/__init__.py")}
-                assert modules <= named, f"{path} says nothing of {modules - named}"
+            modules = {each.name for each in folder.glob("*.py")} - {"__init__.py"}
+            modules |= {f"{each.parent.name}/" for each in folder.glob("*/__init__.py")}
+            assert modules <= named, f"{path} says nothing of {modules - named}"
 
 
 def test_importing_nbbpe_is_light():

@@ -1,7 +1,14 @@
 """Compiled loops over NumPy arrays, a module for each data structure. They know no files or `regex`, and make no objects.
 
-Texts and ids are read where Python keeps them (machine/). Read compiler/jit.py first, which says how kernels are declared,
-then the folders encoding/ and training/.
+Texts and ids are read where Python keeps them. Read compiler/jit.py first, which says how kernels are declared, then
+encoding/ and training/. Each folder imports only those below:
+
+encoding/  text to ids, and ids to text
+training/  counting words, and merging the most frequent pair
+records/   the texts of records, put into windows
+pieces/    boundaries, pieces and pretokens
+machine/   vector operations, memory, arguments without copies
+compiler/  declares, compiles, stores and loads kernels
 """
 
 import ctypes
