@@ -44,9 +44,8 @@ def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
     for name_of in os.fspath, sidecar_path, ends_path:
         with suppress(OSError):
             shutil.copymode(name_of(target), name_of(whole))  # as `put` would do, if the older files were still there
-    # Syncing a large file takes seconds, so it is done before the lock is taken and the older ids are moved away.
-    for path in (whole, sidecar_path(whole), *([ends_path(whole)] if about["document_ends"] else [])):
-        sync(path)
+        # Syncing a large file takes seconds, so it is done before the lock is taken and the older ids are moved away.
+        sync(name_of(whole))
     aside = os.path.dirname(whole)
     # All files are next to the file that a symlink points to, so that there is one sidecar for all names of that file.
     # Ctrl-C is answered when all have their names: a second one would end the undoing, and the older files would be lost.

@@ -57,7 +57,7 @@ def begin_sync(file: BinaryIO, start: int, n_bytes: int) -> None:
 
 
 def sync(path: str) -> None:
-    """Sync a file, or the names in a folder, to the disk if the system can. Raises OSError if that fails."""
+    """Sync a file, or the names in a folder, to the disk if it exists and the system can. Raises OSError if that fails."""
     try:
         descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     except OSError:  # a folder on Windows, or one that we may not read
