@@ -538,6 +538,13 @@ def test_the_kernel_finds_what_its_twin_finds(data, room):
     assert fallback.leaves(text * 600) == (not naive.find_unknown(data * 600, known))
 
 
+def test_all_of_ascii_needs_no_token_and_the_last_character_may_have_one():
+    fallback = ByteFallback(["\u00e9", "\U0010ffff"])
+    for text in "\u00e9\x7f", "\u00e9\x80", "\u00e9\U0010ffff":
+        for form in text, text.encode():
+            assert fallback.leaves(form) == ("\x80" not in text), form
+
+
 def test_what_is_in_a_break_stays():
     breaks = np.array([[2, 5, 7], [9, 10, CUT]])
     fallback = ByteFallback([])
