@@ -76,7 +76,7 @@ def map_ends(ids_path: Path) -> NDArray[np.int64] | None:
             return None
         with open(path, "rb") as file:
             n_ends, rest = divmod(os.fstat(file.fileno()).st_size - len(MAGIC), END_DTYPE.itemsize)
-            if n_ends < 1 or rest or file.read(len(MAGIC)) != MAGIC:
+            if rest or file.read(len(MAGIC)) != MAGIC:
                 return None
             return np.memmap(file, dtype=END_DTYPE, mode="r", offset=len(MAGIC), shape=(n_ends,))
     except OSError:
