@@ -38,8 +38,7 @@ def checksum(ids: NDArray[Any]) -> Checksum:
     """The checksum of ids as they are to be in a file, a contiguous array of little-endian uint16 or uint32."""
     from ..kernels.encoding.checksum import hash_numbers
 
-    # One type for the kernel; a mapped file is read-only.
-    numbers = (ids if ids.flags.writeable else ids.copy()).view(np.uint16)
+    numbers = ids.view(np.uint16)
     return Checksum(int(hash_numbers(numbers, _weights())), len(numbers))
 
 
