@@ -75,7 +75,7 @@ class ByteFallback:
         breaks : int64[n, 3], see Window; what is in one is not cut
         """
         places = self.places(data)
-        if len(places) and len(breaks):
+        if len(breaks):
             row = np.searchsorted(breaks[:, 0], places, "right") - 1
             places = places[(row < 0) | (places >= breaks[row, 1])]
         if not len(places):
