@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import pickle
 import signal
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
@@ -25,6 +28,7 @@ import nbbpe
 from nbbpe import arrow_functions
 from nbbpe.counting import executor_counting
 from nbbpe.counting.word_counts import WordCounts
+from nbbpe.idfiles import block_writer, executor_encoding
 from nbbpe.text.utf8 import padded
 
 pa = pytest.importorskip("pyarrow")
@@ -292,10 +296,35 @@ def test_an_executor_writes_files_for_which_no_workers_pay(text, tmp_path, name)
     (tmp_path / "b.txt").write_text("the cat")
     tok = nbbpe.train(text, 300, SPECIALS)
     source = [text, tmp_path / "b.txt", text]
-    executor = Here()
-    assert tok.encode_file(source, tmp_path / name, executor=executor) == tok.encode_file(source, tmp_path / f"own_{name}")
+    executor, told = Here(), []
+    n_ids = tok.encode_file(source, tmp_path / name, progress=lambda _, *n: told.append(n), executor=executor)
+    assert n_ids == tok.encode_file(source, tmp_path / f"own_{name}")
     assert executor.n_tasks == 3
     assert (tmp_path / name).read_bytes() == (tmp_path / f"own_{name}").read_bytes()
+    n_bytes = sum(os.path.getsize(path) for path in source)
+    assert told[-1] == (n_bytes, n_bytes)
+
+
+@pytest.mark.parametrize("at_open", [False, True])
+@pytest.mark.parametrize("module", [block_writer, executor_encoding], ids=["the worker's", "of the output"])
+def test_a_disk_that_is_full_is_named(text, tmp_path, monkeypatch, module, at_open):
+    class Full(io.BytesIO):
+        def write(self, data):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    def open_full(path, mode):
+        if mode != "wb":
+            return open(path, mode)
+        if at_open:
+            raise OSError(errno.ENOSPC, "No space left on device", path)
+        return Full()
+
+    tok = nbbpe.train(text, 300, SPECIALS)
+    monkeypatch.setattr(module, "open", open_full, raising=False)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        tok.encode_file(text, tmp_path / "ids.bin", executor=Here())
+    assert caught.value.filename == (tempfile.gettempdir() if module is block_writer else str(tmp_path / "ids.bin"))
+    assert os.listdir(tmp_path) == [text.name]
 
 
 def test_a_pool_of_processes_encodes_and_its_errors_leave_nothing(text, tmp_path, sizes):
