@@ -81,6 +81,18 @@ def test_words_and_characters_of_a_large_text_are_counted_across_its_parts(small
     assert type(row.n_partial_utf8) is int
 
 
+def test_progress_goes_on_within_a_file_and_reaches_its_size(small, tmp_path, sizes):
+    path = tmp_path / "text.txt"
+    path.write_text("the cat sat " * 500)
+    sizes(window=500, batch=500)
+    told = []
+    evaluate({"small": small}, path, progress=lambda *said: told.append(said))
+    for stage in "count words", "count tokens":
+        done = [n for of, n, _ in told if of.startswith(stage)]
+        assert len(done) > 3
+        assert done[-1] == path.stat().st_size
+
+
 def test_records_end_words_and_special_tokens_are_text(small, other, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": "the c"}\n{"text": "at"}\n{"text": ""}\n')
     (tmp_path / "b.txt").write_text(f"the{texts.SPECIAL}cat")
