@@ -316,6 +316,15 @@ def test_another_tokenizer_option_or_version_is_refused(small, sources, tmp_path
     refused("field is 'body', and was not given", small, sources["jsonl"], tmp_path / "of records", field="body")
 
 
+def test_the_order_in_which_special_tokens_were_given_is_no_option(small, sources, tmp_path, stopped):
+    ids = {"<|a|>": small.vocab_size, "<|b|>": small.vocab_size + 1}
+    first, second = (
+        nbbpe.Tokenizer(small.vocab, small.merges, {each: ids[each] for each in order}) for order in (ids, [*ids][::-1])
+    )
+    stopped(4, first, sources["txt"], tmp_path / "out", allowed_special=ids)
+    encode(second, sources["txt"], tmp_path / "out", allowed_special=ids)
+
+
 def test_a_job_of_which_nothing_is_finished_gives_way(small, sources, tmp_path, monkeypatch, stopped):
     out = tmp_path / "out"
     with monkeypatch.context() as patched:
