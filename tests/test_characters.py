@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 
 import nbbpe
 from nbbpe.kernels.pieces.unknown_characters import KNOWN_BYTES, find_unknown
+from nbbpe.model.character_merges import characters_of
+from nbbpe.model.packed_vocab import PackedVocab
 from nbbpe.patterns.class_pattern import SPACE, class_joins, class_pattern, joins_of
 from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.text.byte_fallback import SIGN, ByteFallback, without_signs
@@ -536,6 +538,13 @@ def test_the_kernel_finds_what_its_twin_finds(data, room):
     text = data.decode(errors="surrogateescape")
     assert fallback.leaves(text) == known.issuperset(each for each in text if each > "\x7f")
     assert fallback.leaves(text * 600) == (not naive.find_unknown(data * 600, known))
+
+
+def test_characters_of_every_length_are_told_from_other_tokens():
+    characters = ["\x80", "\u07ff", "\u0800", "\uffff", "\U00010000", "\U0010ffff"]
+    tokens = [*"a\x7f", "ab", "abc", "\u00e9a", "\u00e9\u00e9", "\u4e2da", *characters]
+    found = characters_of(PackedVocab.of_list([token.encode() for token in tokens]))
+    assert [token.decode() for token in found.values()] == characters
 
 
 def test_all_of_ascii_needs_no_token_and_the_last_character_may_have_one():
