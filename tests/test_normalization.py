@@ -715,3 +715,10 @@ def test_a_short_text_is_normalized_without_a_window(plain, nfc, monkeypatch):
         ids = nfc.encode(text)
         assert nfc.count(text) == len(ids)
         assert nfc.encode_array(text).tolist() == ids == expected(plain, text.encode(), "NFC")
+
+
+def test_a_batch_in_several_windows_is_encoded_as_each_text(sizes):
+    sizes(rows_window=20)
+    tok = nbbpe.Tokenizer(BYTES | {256: b"th"}, [(b"t", b"h")], [texts.SPECIAL], normalizer="NFC")
+    batch = ["the cate\u0301 sat", "", "the the", f"a{texts.SPECIAL}e\u0301"] * 10
+    assert tok.encode_batch(batch) == [tok.encode(text) for text in batch]
