@@ -111,7 +111,7 @@ class CompiledEncoder(Encoder):
                 return ids
         return self._encode_whole(text_windows(text, specials or new_special_tokens([])), most_bytes(text))
 
-    def count(self, text: str | Data, specials: SpecialTokens | None) -> int:
+    def count_given(self, text: str | Data, specials: SpecialTokens | None) -> int:
         if len(text) <= encode_text.SHORT_TEXT:
             n_ids: int | None = self.encode_short(text, specials, int)
             if n_ids is not None:

@@ -61,8 +61,8 @@ class Encoder(ABC):
         return self.encode_text(text, specials)
 
     def count_given(self, text: str | Data, specials: SpecialTokens | None) -> int:
-        """As `count`, of what `for_text` gave."""
-        return self.count(text, specials)
+        """The number of ids that `encode_given` gives."""
+        return len(self.encode_given(text, specials))
 
     @abstractmethod
     def encode_window(self, window: Window) -> NDArray[Any]:
@@ -95,10 +95,6 @@ class Encoder(ABC):
         form : the type of the result: np.ndarray (a new array), list, or int (the number of ids)
         """
         return None
-
-    def count(self, text: str | Data, specials: SpecialTokens | None) -> int:
-        """The number of ids of a text; arguments as of `encode_text`."""
-        return len(self.encode_text(text, specials))
 
     def allowing(self, specials: SpecialTokens) -> tuple[Encoder, SpecialTokens]:
         """The encoder for readers that look for some special tokens, and the tokens that the reader itself must look
@@ -149,10 +145,6 @@ class RewritingEncoder(Encoder):
     def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
         encoder, data, sought = self.for_text(text, specials)
         return encoder.encode_given(data, sought)
-
-    def count(self, text: str | Data, specials: SpecialTokens | None) -> int:
-        encoder, data, sought = self.for_text(text, specials)
-        return encoder.count_given(data, sought)
 
     def _encode_stretches(
         self, stretches: list[tuple[bytes | None, int | None]], specials: SpecialTokens | None, form: type

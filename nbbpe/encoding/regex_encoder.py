@@ -37,7 +37,7 @@ class RegexEncoder(Encoder):
     def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
         return np.concatenate([np.empty(0, dtype=self.dtype), *self._encode_parts(text, specials)])
 
-    def count(self, text: str | Data, specials: SpecialTokens | None) -> int:
+    def count_given(self, text: str | Data, specials: SpecialTokens | None) -> int:
         return sum(map(len, self._encode_parts(text, specials)))
 
     def _encode_parts(self, text: str | Data, specials: SpecialTokens | None) -> Iterator[NDArray[Any]]:

@@ -85,7 +85,7 @@ def encode_text(
 
 
 def count(encoder: Encoder, text: str | Data, specials: SpecialTokens | None, num_threads: int | None) -> int:
-    """As Encoder.count, in several threads if that pays off."""
+    """As Encoder.count_given, in several threads if that pays off."""
     encoder, text, specials = encoder.for_text(text, specials)
     n_threads = threads_for(len(text), num_threads)
     sought = specials or new_special_tokens([])
