@@ -78,8 +78,12 @@ class Chosen(NamedTuple):
             )
 
 
-def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice, disallowed: Choice) -> Chosen:
+def choose(
+    special: Mapping[str, int], everything: PackedTokens, allowed: Choice, disallowed: Choice, always: Collection[str] = ()
+) -> Chosen:
     """The meaning of a choice for a tokenizer's special tokens; `everything` is all of them.
+
+    always : tokens that are found in any text, and need not be allowed
 
     `allowed` and `disallowed` have the meaning of tiktoken's `allowed_special` and `disallowed_special`: "all" or a
     collection of special tokens. Disallowed wins; "all" disallows every token that `allowed` does not name one by one.
@@ -98,7 +102,7 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
     search = refused, bytes({*range(256)} - ends), "".join(chr(end) for end in sorted(ends) if end < 0x80)
     if all_allowed:
         return Chosen(special, everything if special else None, *search)
-    unknown = [token for token in allowed if token not in special]
+    unknown = [token for token in allowed if token not in special and token not in always]
     if unknown:
         known = ", ".join(map(repr, special)) or "none"
         warn_user(
@@ -113,11 +117,11 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
 class Choices:
     """The meaning of the choices of a tokenizer's special tokens that callers make, cached.
 
-    special, everything : see `choose`
+    special, everything, always : see `choose`
     """
 
-    def __init__(self, special: Mapping[str, int], everything: PackedTokens) -> None:
-        self._special, self._everything = special, everything
+    def __init__(self, special: Mapping[str, int], everything: PackedTokens, always: Collection[str] = ()) -> None:
+        self._special, self._everything, self._always = special, everything, always
         self._known: dict[tuple[Choice, Choice], Chosen] = {}
 
     def of(self, allowed: Choice, disallowed: Choice = NONE) -> Chosen:
@@ -131,7 +135,7 @@ class Choices:
         key = reusable(allowed, disallowed)
         chosen = self._known.get(key)
         if chosen is None:
-            chosen = choose(self._special, self._everything, *key)
+            chosen = choose(self._special, self._everything, *key, self._always)
             if len(self._known) >= _MAX_CHOICES:
                 self._known.clear()
             self._known[key] = chosen

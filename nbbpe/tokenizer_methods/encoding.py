@@ -323,7 +323,7 @@ class TokenizerEncoding(TokenizerData):
 
     @lazy
     def _choices(self) -> Choices:
-        return Choices(self._model.choosable, self._specials)
+        return Choices(self._model.choosable, self._specials, self._model.extras.text_tokens)
 
     def _encode_any(
         self,
