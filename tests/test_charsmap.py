@@ -46,6 +46,13 @@ def test_any_table_is_applied(table, text):
     assert replacing(table)(text) == naive_replaced(text, table)
 
 
+@given(st.text(st.sampled_from(CHARACTERS), max_size=40))
+def test_what_is_kept_is_not_replaced(text):
+    kept = ["A", "xA", "\n\n", "yz\x01"]
+    wanted = naive_replaced(text, {**TABLE, **{each: each for each in kept}})
+    assert replacing(TABLE, kept)(text) == wanted
+
+
 def test_bytes_that_are_no_characters_stay():
     assert replacing(TABLE)("A\udc80\udcffe\u0301") == "a\udc80\udcff\u00e9"
 

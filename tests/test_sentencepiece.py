@@ -6,6 +6,8 @@ import json
 import random
 import re
 import struct
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 import naive
@@ -130,24 +132,21 @@ def test_without_a_space_in_front_and_with_symbols_of_the_user(tmp_path):
         assert tokenizer.encode(text, allowed_special=["<table>"]) == wanted
         if "<table>" not in text:
             assert tokenizer.encode_ordinary(text) == wanted  # whitespace is a part of ordinary text
-    for normalizer in [(3, 1)], [(3, 0), (4, 1)], [(3, 0), (2, compiled_charsmap(REPLACED))]:
-        with pytest.raises(
-            ValueError, match=r"has user-defined symbols, such as '\\n\\n', and changes the text beside them"
-        ):
-            nbbpe.load(written(tmp_path, model(pieces, normalizer=normalizer)))
 
 
-def normalized(text: str, table: dict[str, str], strips: bool, prefix: bool) -> str:
+def normalized(text: str, table: dict[str, str], strips: bool, prefix: bool, symbols: Sequence[str] = ()) -> str:
     """What sentencepiece's normalizer makes of a text, with a space for each \u2581; see its normalizer.cc."""
     if strips:
-        while text and table.get(text[0], text[0]) == " ":
+        while text and not text.startswith(tuple(symbols)) and table.get(text[0], text[0]) == " ":
             text = text[1:]
     if not text:
         return ""
     found = SIGN * prefix
     is_after_space = strips
-    for character in text:
-        new = table.get(character, character)
+    while text:
+        symbol = max((each for each in symbols if text.startswith(each)), key=len, default=None)
+        new = symbol or table.get(text[0], text[0])
+        text = text[len(symbol or text[0]) :]
         if is_after_space:
             new = new.lstrip(" ")
         if new:
@@ -170,6 +169,36 @@ def test_text_is_normalized(table, strips, prefix, tmp_path):
     assert list(map(tokenizer.encode_ordinary, texts)) == wanted
     assert tokenizer.encode_batch(texts, allowed_special=()) == wanted
     assert [loaded.encode_ordinary(text.encode()) for text in texts] == wanted
+
+
+@pytest.mark.parametrize("prefix", [True, False])
+@pytest.mark.parametrize("strips", [True, False])
+@pytest.mark.parametrize("table", [REPLACED, {}], ids=["table", "identity"])
+def test_symbols_of_the_user_are_found_in_normalized_text_and_not_normalized(table, strips, prefix, tmp_path):
+    symbols = ["\n\n", SIGN * 3, "<table>", "A<", "\u3000t"]
+    pieces = [*PIECES[:3], *((symbol, 0.0, USER_DEFINED) for symbol in symbols), *PIECES[3:]]
+    data = compiled_charsmap(table) if table else b""
+    tokenizer = nbbpe.load(written(tmp_path, model(pieces, normalizer=[(2, data), (3, prefix), (4, strips)])))
+    tokenizer.save(tmp_path / "saved")
+    loaded = nbbpe.load(tmp_path / "saved")
+    allowed = set(tokenizer.special_tokens) - {"<unk>", "<s>", "</s>"}
+    rng = random.Random(6)
+    texts = ["".join(rng.choices([*WORDS, *REPLACED, *symbols, "   "], k=rng.choice([1, 2, 3, 12]))) for _ in range(300)]
+    wanted = [ids_of(normalized(text, table, strips, prefix, symbols), pieces, prefix=False) for text in texts]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # "\n\n" is found in any text, and may be allowed
+        assert [tokenizer.encode(text, allowed_special=allowed) for text in texts] == wanted
+    assert loaded.encode_batch(texts, allowed_special=allowed) == wanted
+    if table or strips or prefix:
+        with pytest.raises(ValueError, match=r"tokenizer.json cannot express"):
+            tokenizer.to_hf(tmp_path / "tokenizer.json")
+
+
+def test_a_symbol_that_may_be_a_part_of_what_is_replaced_is_refused(tmp_path):
+    pieces = [*PIECES[:3], ("\u0301x", 0.0, USER_DEFINED), *PIECES[3:]]
+    path = written(tmp_path, model(pieces, normalizer=[(2, compiled_charsmap({"e\u0301": "\u00e9"}))]))
+    with pytest.raises(ValueError, match=r"normalizer Charsmap: '\u0301x' may be a part of what is replaced"):
+        nbbpe.load(path)
 
 
 def test_a_table_is_not_written_to_a_tokenizer_json(tmp_path):
@@ -238,7 +267,7 @@ def test_a_folder_may_name_the_symbols_of_the_user(tmp_path):
         (model(trainer=[(3, 1)]), "is a model of Unigram, and nbbpe reads BPE only"),
         (model(trainer=[(35, 0)]), "has no byte_fallback"),
         (model(trainer=[(24, 1)]), "puts spaces behind words"),
-        (model(normalizer=[(2, b"table")]), "normalizer Charsmap needs a table of sentencepiece"),
+        (model(normalizer=[(2, b"table")]), "normalizer Charsmap: is no table of sentencepiece"),
         (
             model(trainer=[(24, 1)], normalizer=[(5, 0)]),
             r"keeps spaces as they are .*, and puts spaces behind .*, which nbbpe",
@@ -289,7 +318,7 @@ def test_ids_are_those_of_sentencepiece(shared, tmp_path, rule, strips, prefix):
         normalization_rule_name=rule,
         remove_extra_whitespaces=strips,
         add_dummy_prefix=prefix,
-        user_defined_symbols=[] if prefix else ["\n\n", SIGN * 3],
+        user_defined_symbols=[] if prefix and not strips else ["\n\n", SIGN * 3, "<sep>"],
         minloglevel=2,
     )
     theirs = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "tokenizer.model"))

@@ -63,7 +63,9 @@ class PreparedEncoder(RewritingEncoder):
         self._shares_ids = len(set(model.special.values())) < len(model.special)  # as tokens of tiktoken's may
         self._always = {model.special[token] for token in extras.text_tokens}
         # Of two tokens that are equal once normalized, the first; tokenizers takes any of them.
-        self._later = {token: chain.apply(token, set()) for token in model.later}
+        self._later = {
+            token: token if "literal" in extras.flags[token] else chain.apply(token, set()) for token in model.later
+        }
         seeks_spaces = not set(WHITESPACE).isdisjoint("".join(self._later.values()))
         fallback = ByteFallback(model.characters) if extras.byte_fallback else None
         always_space = not model.later and extras.cutter is None and not extras.prefix_space and chain.ends_with_space

@@ -17,7 +17,6 @@ import numpy as np
 from ..kernels.compiler.collector import paused_collector
 from ..model.extras import Extras
 from ..model.model import Model
-from ..system.excerpt import shown
 from ..system.paths import Path
 from ..text.byte_fallback import SIGN
 from ..text.normalizer import CHARSMAP, Normalizer
@@ -57,7 +56,7 @@ def read_model(path: Path) -> Model:
         except (LookupError, TypeError, AttributeError, struct.error, UnicodeDecodeError):  # an int, where bytes must be
             raise ValueError("is no model of sentencepiece, or its end is missing") from None
         _check(trainer, normalizer)
-        return _model(pieces, _steps_of(normalizer))
+        return _model(pieces, _steps_of(normalizer, [piece.text for piece in pieces if piece.kind == _USER_DEFINED]))
 
 
 def _parts_of(data: bytes) -> tuple[list[_Piece], dict[int, Any], dict[int, Any]]:
@@ -121,11 +120,16 @@ def _check(trainer: dict[int, Any], normalizer: dict[int, Any]) -> None:
         raise ValueError(f"{found}, which nbbpe cannot honour")
 
 
-def _steps_of(normalizer: dict[int, Any]) -> list[dict[str, Any]]:
-    """What is done to a text before it is split."""
+def _steps_of(normalizer: dict[int, Any], symbols: list[str]) -> list[dict[str, Any]]:
+    """What is done to a text before it is split.
+
+    symbols : of the user, which a table leaves as they are
+    """
     prefix = [{"type": "Prepend", "prepend": " "}] if normalizer.get(_PREFIX, 1) else []
     table = normalizer.get(_CHARSMAP, b"")
-    by_table = [{"type": CHARSMAP, "table": base64.b64encode(table).decode()}] if table else []
+    by_table: list[dict[str, Any]] = []
+    if table:
+        by_table.append({"type": CHARSMAP, "table": base64.b64encode(table).decode(), "kept": symbols})
     if not normalizer.get(_STRIPS, 1):
         # A space comes first where the table may remove all of a text: it is there, even so.
         return [*prefix, *by_table, MAKES_SPACES] if table else [MAKES_SPACES, *prefix]
@@ -145,11 +149,6 @@ def _model(pieces: list[_Piece], steps: list[dict[str, Any]]) -> Model:
     if any(piece.kind == _UNUSED for piece in pieces):
         raise ValueError("has unused pieces, which nbbpe cannot honour")
     added = {piece.text: token_id for token_id, piece in enumerate(pieces) if piece.kind == _USER_DEFINED}
-    if added and steps != [MAKES_SPACES]:
-        raise ValueError(
-            f"has user-defined symbols, such as {shown(next(iter(added)))}, and changes the text beside them "
-            "(add_dummy_prefix, remove_extra_whitespaces or normalization_rule_name), which nbbpe cannot honour together"
-        )
     special = {piece.text: i for i, piece in enumerate(pieces) if piece.kind in (_UNKNOWN, _CONTROL)}
     fallback = tuple(map(entries.__getitem__, BYTE_TOKENS))
     if SIGN not in entries or any(" " in text for text in entries):
@@ -163,7 +162,9 @@ def _model(pieces: list[_Piece], steps: list[dict[str, Any]]) -> Model:
     merges = merges_by_tokens(np.array(joined, dtype=np.int32), vocab, fallback) if joined else None
     if merges is None:
         merges = packed_merges(_all_splits([pieces[i].text for i in joined], entries, special), entries)
-    extras = Extras(dict.fromkeys(added, ("normalized", "plain")), byte_fallback=fallback)
+    # Where nothing is done but to make spaces, normalization leaves their content as it is, and others can express that.
+    of_added = ("normalized", "plain") if steps == [MAKES_SPACES] else ("normalized", "literal", "plain")
+    extras = Extras(dict.fromkeys(added, of_added), byte_fallback=fallback)
     return model_of(vocab, merges, {**special, **added}, Normalizer.of(steps), extras)
 
 

@@ -20,10 +20,11 @@ from .special_tokens import find_overlap
 #   lstrip, rstrip : it takes the whitespace before it, and after it
 #   single_word    : it is found only if no letter, digit or the like is beside it
 #   normalized     : it is looked for in normalized text, and its content is normalized
+#   literal        : it is normalized, but for its content, as symbols of the user in sentencepiece
 #   plain          : it is not special: `decode(skip_special_tokens=True)` keeps it
 #   shared         : it has the id of an ordinary token of the same bytes (see `bytes_of`), which merges need
 RULES = ("lstrip", "rstrip", "single_word")
-FLAGS = (*RULES, "normalized", "plain", "shared")
+FLAGS = (*RULES, "normalized", "literal", "plain", "shared")
 
 Flags = tuple[str, ...]
 

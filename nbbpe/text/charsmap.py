@@ -6,9 +6,10 @@ At each place, the longest of these texts that begins there is replaced; a chara
 from __future__ import annotations
 
 import functools
+import re
 import struct
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from itertools import chain
 
 import numpy as np
@@ -65,8 +66,12 @@ def _texts_of(units: NDArray[np.uint32]) -> list[tuple[bytes, int]]:
     return after(bases[0], False)
 
 
-def replacing(table: Mapping[str, str]) -> Callable[[str], str]:
-    """A function that replaces the texts of a table."""
+def replacing(table: Mapping[str, str], kept: Collection[str] = ()) -> Callable[[str], str]:
+    """A function that replaces the texts of a table.
+
+    kept : texts that are left as they are, such as symbols of the user; of several that begin at a place, the longest.
+        Raises ValueError for one that begins with a character that a text of the table may go on with
+    """
     longest = max(map(len, table), default=0)
     roles = np.zeros(sys.maxunicode + 1, dtype=np.uint8)
     longer = [text for text in table if len(text) > 1]
@@ -84,6 +89,9 @@ def replacing(table: Mapping[str, str]) -> Callable[[str], str]:
             at = end or at + 1
         return "".join(parts)
 
+    for text in kept:
+        if roles[ord(text[0])] & _LATER:
+            raise ValueError(f"{text!r} may be a part of what is replaced")
     known = functools.lru_cache(_MOST_KNOWN)(replace)
 
     def replace_all(text: str) -> str:
@@ -99,4 +107,13 @@ def replacing(table: Mapping[str, str]) -> Callable[[str], str]:
         parts[1::2] = [known(part) if len(part) <= _LONGEST_KNOWN else replace(part) for part in parts[1::2]]
         return "".join(parts)
 
-    return replace_all
+    if not kept:
+        return replace_all
+    search = re.compile(f"({'|'.join(map(re.escape, sorted(kept, key=len, reverse=True)))})")
+
+    def replace_between(text: str) -> str:
+        parts = search.split(text)
+        parts[::2] = map(replace_all, parts[::2])
+        return "".join(parts)
+
+    return replace_between

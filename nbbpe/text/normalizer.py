@@ -46,7 +46,7 @@ _KEYS: dict[str, set[str]] = {
     "Strip": {"strip_left", "strip_right"},
     "Prepend": {"prepend"},
     "Replace": {"pattern", "content"},
-    CHARSMAP: {"table"},
+    CHARSMAP: {"table", "kept"},
 }
 KINDS = tuple(kind for kind in _KEYS if kind != CHARSMAP)  # those of tokenizer.json
 KEEPING_WHITESPACE = {*FORMS, "Lowercase"}  # of these steps it is certain that all whitespace stays whitespace
@@ -96,7 +96,7 @@ class Normalizer(Steps):
         if kind == "BertNormalizer":
             return _bert(step)
         if kind == CHARSMAP:
-            by_table = _by_table(step.get("table"))
+            by_table = _by_table(step)
             return lambda text, first: by_table(text)
         if kind == "Strip":
             sides = [step.get(side) for side in ("strip_left", "strip_right")]
@@ -294,20 +294,28 @@ def _text_of(codes: NDArray[Any]) -> str:
     return codes.tobytes().decode(encoding, errors="surrogatepass")
 
 
-@functools.lru_cache(2)  # to read a table takes half a second
-def _by_table(table: object) -> Callable[[str], str]:
-    """What replaces the texts of a table of sentencepiece's. Raises ValueError for what is none."""
+def _by_table(step: dict[str, Any]) -> Callable[[str], str]:
+    """What a Charsmap does. Raises ValueError for one that is invalid."""
+    from .charsmap import replacing
+
+    table, kept = step.get("table"), step.get("kept", [])
+    if not isinstance(table, str) or not isinstance(kept, list) or not all(isinstance(each, str) and each for each in kept):
+        raise ValueError(
+            f"normalizer {CHARSMAP} needs a table of sentencepiece and texts that are kept, and has {shown(step)}"
+        )
+    try:
+        return replacing(_charsmap(table), kept)
+    except ValueError as error:
+        raise ValueError(f"normalizer {CHARSMAP}: {error}") from None
+
+
+@functools.lru_cache(2)  # to read one takes half a second
+def _charsmap(table: str) -> dict[str, str]:
     import base64  # few tokenizers need these
 
-    from .charsmap import parsed_charsmap, replacing
+    from .charsmap import parsed_charsmap
 
-    try:
-        data = base64.b64decode(table, validate=True) if isinstance(table, str) else b""
-        return replacing(parsed_charsmap(data))
-    except ValueError:
-        raise ValueError(
-            f"normalizer {CHARSMAP} needs a table of sentencepiece's in base64, and has {shown(table)}"
-        ) from None
+    return parsed_charsmap(base64.b64decode(table, validate=True))
 
 
 def _lacks(what: Mapping[type, Any], text: str | bytes) -> bool:

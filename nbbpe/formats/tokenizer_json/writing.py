@@ -56,6 +56,11 @@ def content(model: Model) -> str:
         merges, whole = _merges(model)
     if suffix is not None:
         entries, merges = with_suffix(entries, merges, suffix)
+    literal = next((token for token, flags in model.extras.flags.items() if "literal" in flags), None)
+    if literal is not None:
+        raise ValueError(
+            f"special token {shown(literal)} is looked for as it is in normalized text, which tokenizer.json cannot express"
+        )
     _enter_special(entries, model, whole)
     parts = spelled_parts(model) if fallback else _parts_of_bytes(model)
     added = sorted(model.special.items(), key=lambda item: item[1])
