@@ -23,6 +23,7 @@ import pytest
 from conftest import ROOT, SHARED
 
 import nbbpe
+from nbbpe.patterns.pattern import ALIASES, NAMED
 
 # Blocks that are shown and not run: one that is added must be added here, too.
 NOT_RUN = {"README.md": 4, "CONTRIBUTING.md": 3, "docs/guide.md": 2, "docs/how-it-works.md": 1, "docs/index.md": 1}
@@ -222,6 +223,11 @@ def test_the_page_of_arrays_gives_the_shapes_of_the_tables_of_a_pattern():
         following = next(each for each in places if each > place)
         assert following - place == int(bits) // 8 * math.prod(map(int, shape.split(", "))), name
     assert shapes["MOVES_AT"] == ("16", f"{layout.MOST_CLASSES + 1}, n_states, 2")
+
+
+def test_the_page_of_patterns_lists_all_names():
+    table = re.findall(r"^\| `.*", TEXTS["docs/patterns.md"].partition("## Named patterns")[2], flags=re.MULTILINE)
+    assert {*NAMED, *ALIASES} <= set(re.findall(r"`([^`]+)`", "\n".join(table)))
 
 
 def test_readme_is_one_page():
