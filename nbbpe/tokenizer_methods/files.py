@@ -81,7 +81,7 @@ class TokenizerFiles(TokenizerData):
 
     @classmethod
     def from_hf(cls, path_or_tokenizer: Path | Any, *, normalizer: Literal["apply", "ignore"] = "apply") -> Self:
-        """Read a byte-level BPE `tokenizer.json` of Hugging Face, or take a `tokenizers.Tokenizer` or a
+        """Read a `tokenizer.json` of Hugging Face with a BPE model, or take a `tokenizers.Tokenizer` or a
         `PreTrainedTokenizerFast`; the ids are those of its `encode(text, add_special_tokens=False)`.
 
         Parameters
