@@ -410,10 +410,82 @@ def test_a_config_that_denies_the_space_in_front_is_refused(tmp_path):
                 nbbpe.load(tmp_path)
 
 
+def words_of(tokenizer: nbbpe.Tokenizer, text: str) -> list[bytes]:
+    """The pretokens of a text, with a space for each \u2581."""
+    return [word.encode() for word in get_pattern(tokenizer.pattern).split(text.replace(SIGN, " "))]
+
+
+@pytest.mark.parametrize("style", ["Gemma", "Llama 2"])
+def test_an_extended_one_has_more_merges_of_characters(tokenizers_of_styles, style, tmp_path):
+    tokenizer, rng = tokenizers_of_styles[style], random.Random(9)
+    text = "".join(rng.choices([*"thecat,. \n\u00e9\u4e2d\u6587\U0001f601", "the", " cat", " hat", "\u6587\u6587"], k=2000))
+    larger = tokenizer.extend(documents=[text], vocab_size=tokenizer.vocab_size + 12)
+    new = [larger.id_to_token(tokenizer.vocab_size + i).decode() for i in range(12)]  # which is no part of a character
+    assert not set("".join(new)) & set("\u6587\U0001f601")
+    larger.to_hf(tmp_path / "larger.json")
+    loaded = nbbpe.load(tmp_path / "larger.json")
+    found = json.loads((tmp_path / "larger.json").read_text())["model"]
+    known = {token: i for token, i in found["vocab"].items() if token not in {*SPECIAL, *SPELLED}}
+    for _ in range(100):
+        part = text[rng.randrange(1900) :][: rng.randrange(60)]
+        wanted = [
+            token_id
+            for each in spelled(part, style, True)
+            for token_id in naive.encode_characters(
+                each, list(map(tuple, found["merges"])), known, [found["vocab"][each] for each in SPELLED]
+            )
+        ]
+        assert larger.encode(part) == loaded.encode(part) == wanted
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_first_new_token_is_of_the_most_frequent_pair(tokenizers_of_styles, seed):
+    tokenizer, rng = tokenizers_of_styles["Gemma"], random.Random(seed)
+    text = "".join(rng.choices([*"thecat,.\n\u00e9\u4e2d\u6587\x1b", " ", "the", " cat"], k=300))
+    counts: dict[tuple[bytes, bytes], int] = {}
+    byte_ids = {VOCAB[each] for each in SPELLED}
+    for word in words_of(tokenizer, text):
+        for left, right in pairwise(ids_of(word.decode(), "Gemma")):
+            if not byte_ids & {left, right}:
+                pair = tokenizer.id_to_token(left), tokenizer.id_to_token(right)
+                counts[pair] = counts.get(pair, 0) + 1
+    left, right = max(counts, key=lambda pair: (counts[pair], pair))
+    larger = tokenizer.extend(documents=[text], vocab_size=tokenizer.vocab_size + 1)
+    assert larger.id_to_token(tokenizer.vocab_size) == left + right
+
+
+def test_it_is_extended_by_counts_of_any_words_and_by_seeds(tokenizers_of_styles):
+    tokenizer = tokenizers_of_styles["Gemma"]
+    pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
+    words = [b"the\xe4\xb8", b"\xadcat", "\u6587\u6587".encode(), "the\u6587".encode(), b"\xff\xff", b"eth"]
+    table = pa.table({"word": pa.array(words, pa.binary()), "count": pa.array([9] * len(words), pa.int64())})
+    with pytest.warns(UserWarning, match="changes text before it splits it"):
+        larger = tokenizer.extend(counts=table, vocab_size=tokenizer.vocab_size + 1)
+    assert larger.id_to_token(tokenizer.vocab_size) == b"eth"
+    rules = nbbpe.TokenRules(seeds=["tat", "t\u00e9e"])
+    seeded = tokenizer.extend(documents=[], rules=rules)
+    assert {b"tat", "t\u00e9e".encode()} <= set(seeded.vocab.values())
+    with pytest.raises(ValueError, match="cannot be a token, as the vocabulary of characters lacks one of its own"):
+        tokenizer.extend(documents=[], rules=nbbpe.TokenRules(seeds=["tat", "th\u00e8"]))
+
+
+def test_it_has_a_report(tokenizers_of_styles, tmp_path):
+    tokenizer = tokenizers_of_styles["Gemma"]
+    text = "the cat, \u6587\u4e2d\u00e9t the cat the\u6587 hat\n\n" * 3
+    (tmp_path / "text.txt").write_text(text, encoding="utf-8", newline="")
+    found = tokenizer.report(tmp_path / "report.html", tmp_path / "text.txt")
+    row = found.texts[0]
+    assert (row.n_bytes, row.n_tokens) == (len(text.encode()), len(tokenizer.encode_ordinary(text)))
+    for size, rate in zip(found.vocab_sizes, row.bytes_per_token_by_size, strict=True):
+        smaller, _ = tokenizer.truncate(size)
+        assert rate == row.n_bytes / len(smaller.encode_ordinary(text))
+    with pytest.warns(UserWarning, match="has pairs for only"):
+        larger = tokenizer.extend(documents=[text], vocab_size=2 * len(tokenizer), min_frequency=2)
+    assert row.bytes_per_token_doubled == row.n_bytes / len(larger.encode_ordinary(text))
+
+
 def test_what_is_only_for_bytes_is_refused(tokenizers_of_styles, tmp_path):
     tokenizer = tokenizers_of_styles["Llama 2"]
-    with pytest.raises(ValueError, match="has a vocabulary of characters, and nbbpe trains on bytes"):
-        tokenizer.extend(1000, documents=["the cat"])
     with pytest.raises(ValueError, match="and has a vocabulary of characters, which a file of ranks cannot express"):
         tokenizer.save_tiktoken(tmp_path / "ranks.tiktoken")
     assert not (tmp_path / "ranks.tiktoken").exists()

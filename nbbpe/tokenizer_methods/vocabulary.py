@@ -101,7 +101,7 @@ class TokenizerVocabulary(TokenizerEncoding):
         applied to each word, and training continues from there. Counts are used as they are, with a warning if this
         tokenizer would change the text. Trained by nbbpe from the same text with the same rules, the result has the merges
         of training in one go. Works for loaded tokenizers as well, with or without a list of merges; where tokens merge by
-        rank, new ones get the next ranks.
+        rank, new ones get the next ranks. A vocabulary of characters, as Llama 2's, gets no more characters.
 
         Warns if the text has too few pairs, of new tokens that older merges make unreachable, and of words that the result
         encodes otherwise than in training (5,000 are tested). The last two happen only to vocabularies with tokens that

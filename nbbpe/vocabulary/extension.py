@@ -33,6 +33,7 @@ from ..words.finding import find_supply
 from ..words.parity import Parity
 from ..words.supply import Stage
 from ..words.words_in_memory import record_of
+from .character_words import stage_of_characters
 
 if TYPE_CHECKING:
     from ..kernels.encoding.merge_table import Merges
@@ -63,11 +64,6 @@ def extend(
     model: Model, corpus: Corpus, counting: CountingOptions, learning: LearningOptions, vocab_size: int | None
 ) -> Model:
     """See Tokenizer.extend."""
-    if model.extras.byte_fallback:
-        raise ValueError(
-            "this tokenizer has a vocabulary of characters, and nbbpe trains on bytes: it can be made smaller, or get more "
-            "special tokens"
-        )
     are_seeds_all = bool(learning.rules.seeds) and corpus.is_nothing
     size = MAX_ID + 1 if are_seeds_all and vocab_size is None else check_size(model, vocab_size)
     splits_by_regex(model.pattern, counting.split_with)
@@ -162,6 +158,8 @@ def extend_by_words(
     """
     stopping, vocab_size = stopping or Stopping(), stage.n_tokens
     seeded = with_seeds(model, learning.rules.seeds, vocab_size, learning.tie_break)
+    if model.extras.byte_fallback:
+        stage = stage_of_characters(seeded, stage)
     started = start_from(seeded, stage.words)
     new, merges = _learned(seeded, started, stage, learning, report, stopping)
     has = f"{seeded.size + len(new):,} ids"
@@ -193,6 +191,11 @@ def with_seeds(model: Model, seeds: Sequence[str | bytes], vocab_size: int, tie_
     if not missing:
         return model
     stage = Stage(words_from_dict(dict.fromkeys(missing, 1)), model.size + sum(map(len, missing)))
+    if model.extras.byte_fallback:
+        starts = stage_of_characters(model, stage).words.starts
+        if len(starts) > len(missing) + 1:
+            lacking = missing[int(np.flatnonzero(starts[: len(missing) + 1] != stage.words.starts)[0]) - 1]
+            raise WrongArgument(f"{shown(lacking)} cannot be a token, as the vocabulary of characters lacks one of its own")
     new, merges = _learned(model, start_from(model, stage.words), stage, LearningOptions(tie_break))
     if len(new) > vocab_size - model.size:
         raise WrongArgument(
@@ -255,15 +258,15 @@ def start_from(model: Model, words: WordCounts) -> _Started:
     first_ids = {ordinary[token_id]: token_id for token_id in sorted(ordinary, reverse=True) if ordinary[token_id]}
     longer = sorted(token_id for token, token_id in first_ids.items() if len(token) > 1)
     # A byte that the vocabulary lacks is in no word, and has no id.
-    single = [bytes([byte]) for byte in range(256)]
-    ids = [first_ids.get(byte, -1) for byte in single] + longer
-    tokens = single + [ordinary[token_id] for token_id in longer]
+    ids = model.byte_ids.tolist() + longer
+    tokens = [bytes([byte]) for byte in range(256)] + [ordinary[token_id] for token_id in longer]
     merges = model.merge_table()
     encoded, ends = pretoken_ids(words.text, words.starts, merges)
-    symbol_of = np.empty(len(model.packed.ids), dtype=np.int32)
+    symbol_of = np.full(len(model.packed.ids), -1, dtype=np.int32)
     with_id = np.flatnonzero(np.array(ids) >= 0)
     symbol_of[model.packed.numbers_of(np.array(ids)[with_id])] = with_id
     symbols = symbol_of[model.packed.numbers_of(encoded)]
+    assert symbols.min(initial=0) >= 0  # kernels use them as places
     order = np.empty(len(ids), dtype=np.int32)
     order[np.argsort(ids)] = np.arange(len(ids))
     _, token_ends = ids_of_each(tokens, without_whole(merges))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -204,7 +205,8 @@ def _tokens_by_truncation(model: Model, columns: _Columns) -> tuple[list[int], N
     """The same for any vocabulary, at fewer sizes: all words are encoded again for each."""
     sizes = _chosen_sizes(model, len(model.vocab) - len(first_made(model)), _POINTS_BY_TRUNCATION)
     # No word has a special token, and one that is an ordinary token, too, could not be dropped.
-    plain = model.with_tokens(model.packed_ordinary, model.merge_ids, {}, extras=NO_EXTRAS)
+    kept = replace(NO_EXTRAS, byte_fallback=model.extras.byte_fallback)
+    plain = model.with_tokens(model.packed_ordinary, model.merge_ids, {}, extras=kept)
     smaller = (truncate(plain, plain.size - len(model.vocab) + size, renumber=False)[0] for size in sizes)
     return sizes, np.array([columns.n_tokens(each) for each in smaller])
 
