@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import re
@@ -199,6 +200,17 @@ def test_a_symbol_that_may_be_a_part_of_what_is_replaced_is_refused(tmp_path):
     path = written(tmp_path, model(pieces, normalizer=[(2, compiled_charsmap({"e\u0301": "\u00e9"}))]))
     with pytest.raises(ValueError, match=r"normalizer Charsmap: '\u0301x' may be a part of what is replaced"):
         nbbpe.load(path)
+
+
+def test_whitespace_within_a_text_of_a_table_is_no_place_to_cut(tmp_path, sizes):
+    table = compiled_charsmap({"t\n": "he", "a c": "t"})
+    tokenizer = nbbpe.load(written(tmp_path, model(normalizer=[(2, table), (3, 0), (4, 0)])))
+    text = "cat\nca ca" * 50
+    wanted = ids_of("cahecta" * 50, prefix=False)
+    for n in 40, 41, 43, 47:
+        sizes(window=n, text_window=n)
+        assert tokenizer.encode(io.BytesIO(text.encode()), allowed_special=()) == wanted
+        assert list(tokenizer.encode_iterable([text], allowed_special=())) == wanted
 
 
 def test_a_table_is_not_written_to_a_tokenizer_json(tmp_path):

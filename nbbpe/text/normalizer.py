@@ -206,6 +206,10 @@ class Normalizer(Steps):
                 return False
             if kind == "Strip" and number:  # an earlier step may put whitespace where the cut is
                 return False
+            if kind == CHARSMAP and regex.search(
+                r"[^\s\0]\s", "\0".join([*table_of(step["table"]), *step.get("kept", [])])
+            ):
+                return False
             keeps_whitespace = keeps_whitespace and _keeps_whitespace(step)
             # It may compose or sort what is before the cut with what is after it.
             if kind in (*FORMS, "BertNormalizer") and not keeps_whitespace:
@@ -296,7 +300,7 @@ def _text_of(codes: NDArray[Any]) -> str:
 
 def _by_table(step: dict[str, Any]) -> Callable[[str], str]:
     """What a Charsmap does. Raises ValueError for one that is invalid."""
-    from .charsmap import replacing
+    from .charsmap import replacing  # few tokenizers need it
 
     table, kept = step.get("table"), step.get("kept", [])
     if not isinstance(table, str) or not isinstance(kept, list) or not all(isinstance(each, str) and each for each in kept):
@@ -304,14 +308,15 @@ def _by_table(step: dict[str, Any]) -> Callable[[str], str]:
             f"normalizer {CHARSMAP} needs a table of sentencepiece and texts that are kept, and has {shown(step)}"
         )
     try:
-        return replacing(_charsmap(table), kept)
+        return replacing(table_of(table), kept)
     except ValueError as error:
         raise ValueError(f"normalizer {CHARSMAP}: {error}") from None
 
 
 @functools.lru_cache(2)  # to read one takes half a second
-def _charsmap(table: str) -> dict[str, str]:
-    import base64  # few tokenizers need these
+def table_of(table: str) -> Mapping[str, str]:
+    """The texts of a table of sentencepiece's in base64, and what replaces each. Raises ValueError for what is none."""
+    import base64
 
     from .charsmap import parsed_charsmap
 
