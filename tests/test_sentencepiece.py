@@ -195,6 +195,17 @@ def test_symbols_of_the_user_are_found_in_normalized_text_and_not_normalized(tab
             tokenizer.to_hf(tmp_path / "tokenizer.json")
 
 
+def test_whitespace_within_a_symbol_is_no_place_to_cut(tmp_path, sizes):
+    pieces = [*PIECES[:3], ("t\nh", 0.0, USER_DEFINED), *PIECES[3:]]
+    tokenizer = nbbpe.load(
+        written(tmp_path, model(pieces, normalizer=[(2, compiled_charsmap({"\n": "e"})), (3, 0), (4, 0)]))
+    )
+    wanted = ids_of("cat\nhea" * 50, pieces, prefix=False)
+    for n in 40, 41, 43, 47:
+        sizes(window=n, text_window=n)
+        assert tokenizer.encode(io.BytesIO(b"cat\nh\na" * 50), allowed_special=["t\nh"]) == wanted
+
+
 def test_a_symbol_that_may_be_a_part_of_what_is_replaced_is_refused(tmp_path):
     pieces = [*PIECES[:3], ("\u0301x", 0.0, USER_DEFINED), *PIECES[3:]]
     path = written(tmp_path, model(pieces, normalizer=[(2, compiled_charsmap({"e\u0301": "\u00e9"}))]))
@@ -279,7 +290,15 @@ def test_a_folder_may_name_the_symbols_of_the_user(tmp_path):
         (model(trainer=[(3, 1)]), "is a model of Unigram, and nbbpe reads BPE only"),
         (model(trainer=[(35, 0)]), "has no byte_fallback"),
         (model(trainer=[(24, 1)]), "puts spaces behind words"),
-        (model(normalizer=[(2, b"table")]), "normalizer Charsmap: is no table of sentencepiece"),
+        (model(normalizer=[(2, b"table")]), "is no table of sentencepiece"),
+        (
+            model(normalizer=[(2, compiled_charsmap({"  ": " "}))]),
+            r"replaces spaces .*, and puts one in front of each text .*, which nbbpe cannot honour together",
+        ),
+        (
+            model(normalizer=[(2, compiled_charsmap({"\t": "  "})), (4, 1)]),
+            r"replaces text by several spaces .*, and removes extra ones .*, which nbbpe cannot honour together",
+        ),
         (
             model(trainer=[(24, 1)], normalizer=[(5, 0)]),
             r"keeps spaces as they are .*, and puts spaces behind .*, which nbbpe",

@@ -19,7 +19,7 @@ from ..model.extras import Extras
 from ..model.model import Model
 from ..system.paths import Path
 from ..text.byte_fallback import SIGN
-from ..text.normalizer import CHARSMAP, Normalizer
+from ..text.normalizer import CHARSMAP, Normalizer, table_of
 from .shared.named_errors import naming
 from .tokenizer_json.character_spelling import BYTE_TOKENS, MAKES_SPACES
 from .tokenizer_json.characters import merges_by_tokens, model_of, packed_characters, packed_merges
@@ -121,16 +121,27 @@ def _check(trainer: dict[int, Any], normalizer: dict[int, Any]) -> None:
 
 
 def _steps_of(normalizer: dict[int, Any], symbols: list[str]) -> list[dict[str, Any]]:
-    """What is done to a text before it is split.
+    """What is done to a text before it is split. Raises ValueError for what nbbpe cannot do.
 
     symbols : of the user, which a table leaves as they are
     """
     prefix = [{"type": "Prepend", "prepend": " "}] if normalizer.get(_PREFIX, 1) else []
-    table = normalizer.get(_CHARSMAP, b"")
-    by_table: list[dict[str, Any]] = []
-    if table:
-        by_table.append({"type": CHARSMAP, "table": base64.b64encode(table).decode(), "kept": symbols})
-    if not normalizer.get(_STRIPS, 1):
+    strips = normalizer.get(_STRIPS, 1)
+    table = base64.b64encode(normalizer.get(_CHARSMAP, b"")).decode()
+    by_table: list[dict[str, Any]] = [{"type": CHARSMAP, "table": table, "kept": symbols}] if table else []
+    # No table of sentencepiece's own has such texts, but one that its user gives may.
+    by_text = table_of(table) if table else {}
+    if prefix and not strips and any(text.startswith(" ") for text in by_text):
+        raise ValueError(
+            "replaces spaces (normalization_rule_tsv), and puts one in front of each text (add_dummy_prefix), which nbbpe "
+            "cannot honour together"
+        )
+    if strips and any("  " in new for new in by_text.values()):
+        raise ValueError(
+            "replaces text by several spaces (normalization_rule_tsv), and removes extra ones (remove_extra_whitespaces), "
+            "which nbbpe cannot honour together"
+        )
+    if not strips:
         # A space comes first where the table may remove all of a text: it is there, even so.
         return [*prefix, *by_table, MAKES_SPACES] if table else [MAKES_SPACES, *prefix]
     # Spaces at both ends are removed, of several only one is kept, and at the end ▁ counts as one.
