@@ -206,7 +206,7 @@ def serve(places: Sequence[str]) -> None:
     for place in places:
         module, _, name = place.partition(":")
         kernel = getattr(importlib.import_module(module), name)
-        with one_compiler(kernel.name):
+        with one_compiler(kernel_files.name_of(kernel.name)):
             if kernel_files.read(kernel.name) is None:
                 content = obtain.compiled(kernel)
                 with _storing:

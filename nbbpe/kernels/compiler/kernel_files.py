@@ -63,7 +63,7 @@ def write(kernel: str, content: bytes, into: str | None = None) -> str | None:
         _say_that_sources_are_replaced()
         return None
     reasons = []
-    name = _others_name(kernel) if into or label_of(present()) else _own_name(kernel)
+    name = name_of(kernel, into)
     for folder in [PrivateFolder(os.path.abspath(into))] if into else store.folders():
         try:
             store.write_into(folder, name, content)
@@ -77,6 +77,11 @@ def write(kernel: str, content: bytes, into: str | None = None) -> str | None:
             return folder.path
     _say_that_none_is_kept("; ".join(reasons))
     return None
+
+
+def name_of(kernel: str, into: str | None = None) -> str:
+    """The file that `write` writes."""
+    return _others_name(kernel) if into or label_of(present()) else _own_name(kernel)
 
 
 @functools.cache

@@ -122,7 +122,7 @@ def obtain(kernel: Any) -> Obtained:
                 found = _stored(kernel)
             if found is not None:
                 return found
-            with one_compiler(kernel.name):
+            with one_compiler(kernel_files.name_of(kernel.name)):
                 found = _stored(kernel)  # by the process that was waited for
                 if found is not None:
                     return found
@@ -143,7 +143,7 @@ def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, boo
     It is not loaded: it may be for another processor. Raises RuntimeError if a plain `njit` compiles, which cannot compile
     for other processors.
     """
-    with _lock, one_compiler(kernel.name):
+    with _lock, one_compiler(kernel_files.name_of(kernel.name, into)):
         _finish()
         content, folder = (b"", None) if plain.is_plain() else kernel_files.read(kernel.name) or (b"", None)
         if content and into is None:

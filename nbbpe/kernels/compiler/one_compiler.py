@@ -20,8 +20,9 @@ _BETWEEN = 0.02  # seconds between two attempts to get the lock: to wait in the 
 
 
 @contextlib.contextmanager
-def one_compiler(kernel: str) -> Iterator[None]:
-    """A context in which no other process that stores kernels in the same folder is, for this kernel.
+def one_compiler(file: str) -> Iterator[None]:
+    """A context in which no other process that stores kernels in the same folder is, for the same file: see `name_of` in
+    kernel_files.py, which tells of the processor, too.
 
     Without a folder, or a lock of it, as on Windows and on some network file systems, no process waits.
     """
@@ -30,7 +31,7 @@ def one_compiler(kernel: str) -> Iterator[None]:
         yield
         return
     try:
-        _wait(descriptor, zlib.crc32(kernel.encode()))
+        _wait(descriptor, zlib.crc32(file.encode()))
         yield
     finally:
         os.close(descriptor)  # which gives back the lock
