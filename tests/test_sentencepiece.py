@@ -307,6 +307,7 @@ def test_a_folder_may_name_the_symbols_of_the_user(tmp_path):
         (model(PIECES[:100] + PIECES[101:]), "or no piece of some byte"),
         (model([*PIECES, ("x", 0.0, UNUSED)]), "has unused pieces"),
         (model([*PIECES, ("a b", -50.0, NORMAL)]), "has no piece \u2581 for a space, or one with a space"),
+        (model([*PIECES, ("xt", -50.0, NORMAL)]), "has pieces of several characters with 'x', which is no piece by itself"),
         (model([*PIECES, ("heca", -1.0, NORMAL)]), "has two pieces of one score"),
         (model()[:-1], "is no model of sentencepiece, or its end is missing"),
         (model()[:3000], "is no model of sentencepiece, or its end is missing"),

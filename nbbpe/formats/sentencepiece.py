@@ -167,6 +167,11 @@ def _model(pieces: list[_Piece], steps: list[dict[str, Any]]) -> Model:
     vocab = packed_characters(entries, special.keys() | added.keys())
     added = {text.replace(SIGN, " "): token_id for text, token_id in added.items()}
     joined = [i for i, piece in enumerate(pieces) if piece.kind == _NORMAL and len(piece.text) > 1]
+    if lacking := set("".join([pieces[i].text for i in joined])) - entries.keys():  # sentencepiece joins these, too
+        raise ValueError(
+            f"has pieces of several characters with {shown(min(lacking))}, which is no piece by itself, and nbbpe cannot "
+            "honour that"
+        )
     joined.sort(key=lambda i: -pieces[i].score)
     if len({pieces[i].score for i in joined}) < len(joined):
         raise ValueError("has two pieces of one score, of which nbbpe cannot tell which is merged first")
