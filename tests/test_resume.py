@@ -16,6 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
+import processes
 import pytest
 import texts
 from effort import mostly_slow
@@ -710,6 +711,30 @@ def test_a_pool_that_outlives_a_failed_run_does_not_keep_its_folder(small, sourc
         assert (tmp_path / "out" / "ids.bin.resume").exists()
         encode(small, sources["jsonl"], tmp_path / "out", executor=pool)
         assert sorted(os.listdir(tmp_path / "out")) == ["ids.bin", "ids.bin.ends", "ids.bin.json"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="processes are not forked there")
+def test_a_pool_that_outlives_a_killed_run_does_not_keep_its_folder(small, sources, tmp_path, sizes, monkeypatch):
+    def killed() -> None:
+        pool = ProcessPoolExecutor(1, get_context("fork"))  # whose process is forked by the run
+
+        def add(self, number, finished):
+            (tmp_path / "left").write_text(str(pool.submit(os.getpid).result()))
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        monkeypatch.setattr(manifest.Manifest, "add", add)
+        encode(small, sources["jsonl"], tmp_path / "out", executor=pool)
+
+    sizes(patience=0.1)
+    assert processes.exit_code(processes.fork(killed)) == -signal.SIGKILL
+    left = int((tmp_path / "left").read_text())
+    try:
+        encode(small, sources["jsonl"], tmp_path / "out")
+        os.kill(left, 0)  # it waits for more tasks, which will never come
+    finally:
+        os.kill(left, signal.SIGKILL)
+    assert {"ids.bin", "ids.bin.ends", "ids.bin.json"} <= set(os.listdir(tmp_path / "out"))
+    assert not (tmp_path / "out" / "ids.bin.resume").exists()
 
 
 def test_a_run_without_it_removes_what_was_kept_when_its_output_is_there(small, sources, tmp_path, stopped):

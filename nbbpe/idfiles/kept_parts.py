@@ -41,16 +41,16 @@ def remove_parts(output_path: Path) -> None:
 
 
 @contextmanager
-def kept_parts(output_path: Path, job: EncodingJob, unlocks: bool = False) -> Iterator[KeptParts]:
+def kept_parts(output_path: Path, job: EncodingJob, in_forks: bool = True) -> Iterator[KeptParts]:
     """The parts that runs of the same job have kept; if there are any, they stay after an error.
 
-    unlocks : see kept_folder
+    in_forks : see kept_folder
 
     Raises ValueError where the job differs, BlockingIOError while another run is at work, FileExistsError where the
     folder's name is taken.
     """
     check_name_beside(output_path, folder_of(output_path))
-    with kept_folder(folder_of(output_path), unlocks) as folder:
+    with kept_folder(folder_of(output_path), in_forks) as folder:
         parts = KeptParts(folder, job)
         try:
             with named_instead(folder.path, output_path):

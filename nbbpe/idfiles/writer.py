@@ -136,7 +136,7 @@ def encode_file(
                 "suffix": suffix,
             }
             job = _job(tokenizer, options, inputs)
-            kept = stack.enter_context(kept_parts(output_path, job, unlocks=executor is not None))
+            kept = stack.enter_context(kept_parts(output_path, job, in_forks=executor is None))
         parts_folder = kept.folder if kept else folder
         # No document goes on in another file; of one alone, the end is that of the ids.
         ends_of_files = separator is None and len(inputs) > 1

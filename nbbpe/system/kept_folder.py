@@ -1,7 +1,8 @@
 """A folder that outlives the run which fills it, so that another run goes on from there; one run at a time uses it.
 
 As with scratch folders, a file in it is locked while it is in use, by the processes that were forked meanwhile, too: when
-the lock can be had, nobody writes there any more.
+the lock can be had, nobody writes there any more. Processes of an executor never write there, and may go on for ever when
+this process was killed, so they are not to hold the lock.
 """
 
 from __future__ import annotations
@@ -12,11 +13,22 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from .scratch import named_instead, remove_if_left, remove_locked, try_lock, unlock
+from .scratch import named_instead, remove_if_left, remove_locked, try_lock
 from .signals_later import handlers_later
 
 _OWNER = ".nbbpe-kept"
 _PATIENCE = 10.0  # seconds to wait for the lock: the workers of a run that was killed end within one
+_not_for_forks: set[int] = set()  # descriptors of locks that only this process is to hold
+
+
+def _close_in_fork() -> None:
+    """Close what a forked process is not to hold; the lock stays that of its parent."""
+    while _not_for_forks:
+        os.close(_not_for_forks.pop())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_fork)
 
 
 class KeptFolder:
@@ -36,11 +48,10 @@ class KeptFolder:
 
 
 @contextmanager
-def kept_folder(path: str, unlocks: bool) -> Iterator[KeptFolder]:
+def kept_folder(path: str, in_forks: bool) -> Iterator[KeptFolder]:
     """Use the folder of this name, which is made if it is missing.
 
-    unlocks : whether the lock ends with the context also where processes go on that were forked meanwhile, as those of an
-        executor, which never write there
+    in_forks : whether processes that are forked meanwhile hold the lock, too
 
     Raises FileExistsError for what is not a folder of this kind and user, BlockingIOError while another run uses it,
     OSError where it cannot be made.
@@ -49,29 +60,28 @@ def kept_folder(path: str, unlocks: bool) -> Iterator[KeptFolder]:
     owners: list[int] = []
     try:
         with named_instead(path, path):
-            _take(path, owners)
+            _take(path, owners, in_forks)
         yield folder
     finally:
         try:
-            _leave(folder, owners, unlocks)
+            _leave(folder, owners)
         except BaseException:  # another Ctrl-C
-            _leave(folder, owners, unlocks)
+            _leave(folder, owners)
             if folder._is_done:
                 remove_kept_folder(path)  # nobody needs the rest
             raise
 
 
-def _leave(folder: KeptFolder, owners: list[int], unlocks: bool) -> None:
+def _leave(folder: KeptFolder, owners: list[int]) -> None:
     """Remove the folder if it is done, close the descriptors that hold its lock, and empty their list. Ctrl-C is answered
     before or after: this process itself would be the other run that is still at work."""
     with handlers_later():
         while owners:
             owner = owners.pop()
+            _not_for_forks.discard(owner)
             if folder._is_done:
                 remove_locked(folder.path, owner, _OWNER)
             else:
-                if unlocks:
-                    unlock(owner)
                 os.close(owner)
 
 
@@ -87,12 +97,14 @@ def remove_kept_folder(path: str) -> None:
             remove_if_left(path, _open(path), _OWNER)
 
 
-def _take(path: str, owners: list[int]) -> None:
+def _take(path: str, owners: list[int], in_forks: bool) -> None:
     """Make or find the folder; `owners` gets a descriptor that holds its lock."""
     end = time.monotonic() + _PATIENCE
     while True:
         with handlers_later():
             is_used = _is_used(path, owners)
+            if not in_forks:
+                _not_for_forks.update(owners)
         if owners:
             return
         if is_used:

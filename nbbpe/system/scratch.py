@@ -169,13 +169,6 @@ def try_lock(descriptor: int) -> bool | None:
     return True
 
 
-def unlock(descriptor: int) -> None:
-    """Drop the lock of `try_lock` now. Closing alone leaves it to processes that were forked meanwhile."""
-    if fcntl is not None:
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
-
-
 def _remove_leftover(folder: str) -> None:
     """Remove a scratch folder unless its process, or another user, still uses it. Raises OSError if that fails."""
     # Never open a name that another user has made a symlink, a file or a pipe.
