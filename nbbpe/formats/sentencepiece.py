@@ -17,6 +17,7 @@ import numpy as np
 from ..kernels.compiler.collector import paused_collector
 from ..model.extras import Extras
 from ..model.model import Model
+from ..system.excerpt import shown
 from ..system.paths import Path
 from ..text.byte_fallback import SIGN
 from ..text.normalizer import CHARSMAP, Normalizer, table_of
