@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import gc
 import glob
 import gzip
 import http.server
@@ -25,6 +26,7 @@ from pathlib import Path
 
 import frames
 import numpy as np
+import processes
 import pytest
 import texts
 import warned
@@ -1439,6 +1441,37 @@ def test_web_addresses_are_read(small, tmp_path, assert_refused):
             write_parquet(tmp_path / "web" / "a.parquet", [f"{i} {i * i}" * 99 for i in range(3000)], compression="none")
             with pytest.raises(OSError, match=r"a\.parquet' cannot be read: its server sends no parts of files"):
                 nbbpe.train(f"{url}/a.parquet", 300)
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked there")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_that_reads_from_the_web_leaves_the_connections_of_its_parent(small, tmp_path):
+    needs("fsspec")
+    needs("aiohttp")
+    (tmp_path / "web").mkdir()
+    (tmp_path / "web" / "a.txt").write_text("the cat")
+
+    class KeepsConnections(QuietHandler):
+        protocol_version = "HTTP/1.1"
+
+    def read() -> None:
+        assert encoded(small, f"http://127.0.0.1:{server.server_port}/a.txt", tmp_path) == small.encode("the cat")
+        gc.collect()  # of what was the parent's
+
+    handler = functools.partial(KeepsConnections, directory=str(tmp_path / "web"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            read()
+            assert processes.exit_code(processes.fork(read)) == 0
+            again = threading.Thread(target=read, daemon=True)
+            again.start()
+            again.join(60)
+            assert not again.is_alive()
         finally:
             server.shutdown()
             thread.join()

@@ -8,6 +8,10 @@ from typing import Any, BinaryIO, NamedTuple
 
 from ..optional_packages import require
 
+# File systems that are never freed. fsspec drops those of the parent in a forked process, which would close their connections
+# there, and so remove them from what the parent's event loop waits for: the parent would wait for an answer without end.
+_kept: set[Any] = set()
+
 
 class RemoteFile(NamedTuple):
     """A file by its URL; see inputs.File."""
@@ -75,7 +79,9 @@ def find_remote(url: str) -> list[RemoteFile]:
 def _resolve(url: str) -> tuple[Any, str]:
     """fsspec's file system for a URL, and the path in it. The scheme may be in capitals, of which fsspec knows none."""
     scheme, colon, rest = url.partition(":")
-    return require("fsspec.core", url).url_to_fs(scheme.lower() + colon + rest)
+    filesystem, path = require("fsspec.core", url).url_to_fs(scheme.lower() + colon + rest)
+    _kept.add(filesystem)  # of two that are equal, the first stays
+    return filesystem, path
 
 
 @contextmanager
