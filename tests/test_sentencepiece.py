@@ -206,6 +206,19 @@ def test_whitespace_within_a_symbol_is_no_place_to_cut(tmp_path, sizes):
         assert tokenizer.encode(io.BytesIO(b"cat\nh\na" * 50), allowed_special=["t\nh"]) == wanted
 
 
+def test_what_is_put_between_texts_makes_no_symbol_with_them(tmp_path):
+    """A character between short texts that are normalized at once: ~, where one of them has U+0000."""
+    pieces = [*PIECES[:3], ("t~h", 0.0, USER_DEFINED), *PIECES[3:]]
+    tokenizer = nbbpe.load(
+        written(tmp_path, model(pieces, normalizer=[(2, compiled_charsmap({"t": "e"})), (3, 0)]))
+    )
+    texts = ["cat\0", "at", "hea", "c", "a" * 30] * 300
+    wanted = list(map(tokenizer.encode, texts))
+    assert tokenizer.encode_batch(texts) == wanted
+    ids = [token_id for row in wanted for token_id in [*row, tokenizer.special_tokens["</s>"]]]
+    assert tokenizer.encode("</s>".join([*texts, ""])) == ids
+
+
 def test_a_symbol_that_may_be_a_part_of_what_is_replaced_is_refused(tmp_path):
     pieces = [*PIECES[:3], ("\u0301x", 0.0, USER_DEFINED), *PIECES[3:]]
     path = written(tmp_path, model(pieces, normalizer=[(2, compiled_charsmap({"e\u0301": "\u00e9"}))]))

@@ -206,9 +206,7 @@ class Normalizer(Steps):
                 return False
             if kind == "Strip" and number:  # an earlier step may put whitespace where the cut is
                 return False
-            if kind == CHARSMAP and regex.search(
-                r"[^\s\0]\s", "\0".join([*table_of(step["table"]), *step.get("kept", [])])
-            ):
+            if kind == CHARSMAP and regex.search(r"[^\s\0]\s", _sought_by_table(step)):
                 return False
             keeps_whitespace = keeps_whitespace and _keeps_whitespace(step)
             # It may compose or sort what is before the cut with what is after it.
@@ -311,6 +309,11 @@ def _by_table(step: dict[str, Any]) -> Callable[[str], str]:
         return replacing(table_of(table), kept)
     except ValueError as error:
         raise ValueError(f"normalizer {CHARSMAP}: {error}") from None
+
+
+def _sought_by_table(step: dict[str, Any]) -> str:
+    """All texts that a Charsmap looks for, with a null character between two."""
+    return "\0".join([*table_of(step["table"]), *step.get("kept", [])])
 
 
 @functools.lru_cache(2)  # to read one takes half a second
@@ -448,6 +451,8 @@ def _is_apart(step: dict[str, Any], function: _Step, barrier: str) -> bool:
             return barrier not in what
         found = _set_regex(what)  # any other regex may look across a barrier
         return found is not None and not found.is_member()[ord(barrier)]
+    if kind == CHARSMAP:
+        return barrier == "\0" or barrier not in _sought_by_table(step)
     # What is left works on each character, or is a normal form, to which a barrier is text that nothing is joined to.
     return kind not in ("Strip", "Prepend") and function(barrier, True) == barrier
 
