@@ -101,6 +101,15 @@ def test_without_a_folder_or_locks_no_process_waits(folder, monkeypatch):
         first.communicate("")
 
 
+def test_an_error_of_a_signals_handler_is_not_taken_for_the_systems(folder, monkeypatch):
+    def interrupted(*_: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr("fcntl.lockf", interrupted)
+    with pytest.raises(TimeoutError), one_compiler.one_compiler("a.kernel"):
+        pass
+
+
 def no_locks(*_: object) -> None:
     raise OSError(37, "No locks available")
 

@@ -40,8 +40,8 @@ def one_compiler(file: str) -> Iterator[None]:
 def _opened() -> int | None:
     """The file of locks, open; None if there is none."""
     folder = store.writable_folder() if os.name != "nt" else None
-    with contextlib.suppress(OSError):
-        if folder is not None:
+    if folder is not None:
+        with store.without_what_cannot_be_used():
             return os.open(os.path.join(folder, _NAME), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     return None
 
@@ -64,6 +64,7 @@ def _is_locked_elsewhere(descriptor: int, place: int) -> bool:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
     except (BlockingIOError, PermissionError):
         return True
-    except OSError:
-        pass
+    except OSError as error:
+        if error.errno is None:  # of a signal's handler, such as TimeoutError
+            raise
     return False
