@@ -209,9 +209,7 @@ def test_whitespace_within_a_symbol_is_no_place_to_cut(tmp_path, sizes):
 def test_what_is_put_between_texts_makes_no_symbol_with_them(tmp_path):
     """A character between short texts that are normalized at once: ~, where one of them has U+0000."""
     pieces = [*PIECES[:3], ("t~h", 0.0, USER_DEFINED), *PIECES[3:]]
-    tokenizer = nbbpe.load(
-        written(tmp_path, model(pieces, normalizer=[(2, compiled_charsmap({"t": "e"})), (3, 0)]))
-    )
+    tokenizer = nbbpe.load(written(tmp_path, model(pieces, normalizer=[(2, compiled_charsmap({"t": "e"})), (3, 0)])))
     texts = ["cat\0", "at", "hea", "c", "a" * 30] * 300
     wanted = list(map(tokenizer.encode, texts))
     assert tokenizer.encode_batch(texts) == wanted

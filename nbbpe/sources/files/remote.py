@@ -8,8 +8,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 from ..optional_packages import require
 
-# File systems that are never freed. fsspec drops those of the parent in a forked process, which would close their connections
-# there, and so remove them from what the parent's event loop waits for: the parent would wait for an answer without end.
+# File systems that are never freed. In a forked process, fsspec drops those of the parent, which would close their
+# connections there, and so remove them from what the parent's event loop waits for: it would wait without end.
 _kept: set[Any] = set()
 
 
