@@ -16,6 +16,7 @@ import os
 import pickle
 import random
 import re
+import signal
 import sys
 import tempfile
 import threading
@@ -1467,7 +1468,7 @@ def test_a_forked_process_that_reads_from_the_web_leaves_the_connections_of_its_
         thread.start()
         try:
             read()
-            assert processes.exit_code(processes.fork(read)) == 0
+            assert processes.exit_code(processes.fork(lambda: (signal.alarm(60), read()))) == 0
             again = threading.Thread(target=read, daemon=True)
             again.start()
             again.join(60)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, BinaryIO, NamedTuple
@@ -11,6 +13,17 @@ from ..optional_packages import require
 # File systems that are never freed. In a forked process, fsspec drops those of the parent, which would close their
 # connections there, and so remove them from what the parent's event loop waits for: it would wait without end.
 _kept: set[Any] = set()
+
+
+def _after_fork() -> None:
+    """Let fsspec start its own thread in a forked process; versions before 2025.5 wait for that of the parent."""
+    asyn = sys.modules.get("fsspec.asyn")
+    if asyn is not None:
+        asyn.reset_lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class RemoteFile(NamedTuple):
