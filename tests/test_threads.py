@@ -304,7 +304,7 @@ def test_ctrl_c_wherever_it_comes_leaves_no_thread(small, sizes, monkeypatch):
     monkeypatch.setattr(threads, "_encode_part", encode)
     modules = ["part_joiner.py", "threads.py", "worker_threads.py", "contextlib.py", "threading.py"]
     before = threading.active_count()
-    all_calls = set()
+    all_calls, n_interrupted = set(), 0
     for last in range(40):  # more calls than a part has
         calls: list[str] = []
 
@@ -320,13 +320,17 @@ def test_ctrl_c_wherever_it_comes_leaves_no_thread(small, sizes, monkeypatch):
         began = time.monotonic()
         sys.setprofile(interrupt)
         try:
-            with pytest.raises(KeyboardInterrupt):
-                small.encode_array(text, num_threads=3)
+            small.encode_array(text, num_threads=3)
+        except KeyboardInterrupt:
+            n_interrupted += 1
+        else:
+            assert len(calls) <= last  # on a busy machine the others may do most of its parts
         finally:
             sys.setprofile(None)
         assert time.monotonic() - began < 20, calls[-3:]
         assert threading.active_count() == before, calls[-3:]
         all_calls.update(calls)
+    assert n_interrupted
     assert "part_joiner.py part" in all_calls
 
 
