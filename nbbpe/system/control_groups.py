@@ -31,3 +31,9 @@ def groups_of(controller: str, machine_root: str = "/") -> Iterator[tuple[str, i
         names = [name for name in path.split("/") if name not in ("", "..")]
         for depth in range(len(names) + 1):
             yield os.path.join(machine_root, top, *names[:depth]), version
+
+
+def read_file(folder: str, name: str) -> str:
+    """A file of a control group. Raises OSError if the group has none of this name."""
+    with open(os.path.join(folder, name), encoding="utf-8") as file:
+        return file.read()

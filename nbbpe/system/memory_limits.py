@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from .arguments import argument
 from .byte_sizes import byte_size
-from .control_groups import groups_of
+from .control_groups import groups_of, read_file
 from .excerpt import shown
 
 LEAST = 64 * 10**6  # bytes; less than that the interpreter itself takes
@@ -61,19 +61,14 @@ def _left_in_groups(root: str) -> list[int | None]:
 
 def _left_in_group(folder: str, limit: str, used: str) -> int | None:
     with suppress(OSError, ValueError):  # no such file, or "max"
-        most, taken = (_number(os.path.join(folder, name)) for name in (limit, used))
+        most, taken = (int(read_file(folder, name)) for name in (limit, used))
         return max(most - taken + _inactive(folder), 0)
     return None
 
 
-def _number(path: str) -> int:
-    with open(path, encoding="utf-8") as file:
-        return int(file.read())
-
-
 def _inactive(folder: str) -> int:
     """What the group holds of files that it has read and that can be dropped."""
-    with suppress(OSError, ValueError), open(os.path.join(folder, "memory.stat"), encoding="utf-8") as file:
-        values = dict(line.split() for line in file)
+    with suppress(OSError, ValueError):
+        values = dict(line.split() for line in read_file(folder, "memory.stat").splitlines())
         return int(values.get("total_inactive_file", values.get("inactive_file", 0)))
     return 0

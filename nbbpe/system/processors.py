@@ -6,7 +6,7 @@ import functools
 import os
 from contextlib import suppress
 
-from .control_groups import groups_of
+from .control_groups import groups_of, read_file
 
 
 def usable_processors() -> int:
@@ -33,14 +33,9 @@ def _quota(folder: str, version: int) -> int | None:
     """The same of one group: the microseconds that it may use in each period, by those of a period."""
     with suppress(OSError, ValueError):  # no such file, or "max"
         if version == 2:
-            quota, period = map(int, _read(folder, "cpu.max").split())
+            quota, period = map(int, read_file(folder, "cpu.max").split())
         else:
-            quota, period = int(_read(folder, "cpu.cfs_quota_us")), int(_read(folder, "cpu.cfs_period_us"))
+            quota, period = int(read_file(folder, "cpu.cfs_quota_us")), int(read_file(folder, "cpu.cfs_period_us"))
         if quota > 0 and period > 0:  # -1 for no limit
             return -(-quota // period)
     return None
-
-
-def _read(folder: str, name: str) -> str:
-    with open(os.path.join(folder, name), encoding="utf-8") as file:
-        return file.read()
