@@ -79,7 +79,7 @@ class Chosen(NamedTuple):
 
 
 def choose(
-    special: Mapping[str, int], everything: PackedTokens, allowed: Choice, disallowed: Choice, always: Collection[str] = ()
+    special: Mapping[str, int], everything: PackedTokens, allowed: Choice, disallowed: Choice, always: Collection[str]
 ) -> Chosen:
     """The meaning of a choice for a tokenizer's special tokens; `everything` is all of them.
 
@@ -120,7 +120,7 @@ class Choices:
     special, everything, always : see `choose`
     """
 
-    def __init__(self, special: Mapping[str, int], everything: PackedTokens, always: Collection[str] = ()) -> None:
+    def __init__(self, special: Mapping[str, int], everything: PackedTokens, always: Collection[str]) -> None:
         self._special, self._everything, self._always = special, everything, always
         self._known: dict[tuple[Choice, Choice], Chosen] = {}
 
