@@ -78,6 +78,9 @@ def replacing(table: Mapping[str, str], kept: Collection[str] = ()) -> Callable[
     roles[[ord(text) for text in table if len(text) == 1]] |= _SINGLE
     roles[[ord(text[0]) for text in longer]] |= _FIRST
     roles[list(map(ord, set(chain.from_iterable(text[1:] for text in longer))))] |= _LATER
+    for text in kept:
+        if roles[ord(text[0])] & _LATER:
+            raise ValueError(f"{text!r} may be a part of what is replaced")
 
     def replace(stretch: str) -> str:
         parts = []
@@ -89,9 +92,6 @@ def replacing(table: Mapping[str, str], kept: Collection[str] = ()) -> Callable[
             at = end or at + 1
         return "".join(parts)
 
-    for text in kept:
-        if roles[ord(text[0])] & _LATER:
-            raise ValueError(f"{text!r} may be a part of what is replaced")
     known = functools.lru_cache(_MOST_KNOWN)(replace)
 
     def replace_all(text: str) -> str:
