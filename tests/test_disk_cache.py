@@ -41,6 +41,7 @@ sys.path.insert(0, sys.argv[1])
 from nbbpe.kernels.training import word_digest as words
 assert words.__file__.startswith(sys.argv[1]), words.__file__
 if sys.argv[2:]:
+    import fcntl
     numba.njit(lambda x: x[0])(np.zeros(1))
     if os.geteuid() == 0:
         os.setgroups([]); os.setgid(65534); os.setuid(65534)

@@ -48,6 +48,7 @@ else:
     import numba
     numba.njit(lambda x: x[0])(np.zeros(1))
 if os.name != "nt" and os.geteuid() != int(sys.argv[2]):
+    import fcntl
     os.setgroups([]); os.setgid(int(sys.argv[2])); os.setuid(int(sys.argv[2]))
 os.umask(int(sys.argv[3], 8))
 """
