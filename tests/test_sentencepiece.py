@@ -8,7 +8,8 @@ import random
 import re
 import struct
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import naive
@@ -18,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
+from nbbpe.formats.equal_scores import order_of_growth
 
 SIGN = "\u2581"
 SPELLED = [f"<0x{byte:02X}>" for byte in range(256)]
@@ -255,6 +257,61 @@ def test_scores_say_what_is_merged_first(tmp_path):
             assert tokenizer.encode(text) == ids_of(text, pieces)
 
 
+def leftmost_first(run: int, lengths: Collection[int]) -> list[int]:
+    """What a run of characters becomes if the leftmost pair that makes a piece is merged first."""
+    parts = [1] * run
+    while place := next((at for at, pair in enumerate(pairwise(parts), 1) if sum(pair) in lengths), None):
+        parts[place - 1 : place + 1] = [parts[place - 1] + parts[place]]
+    return parts
+
+
+def by_rank(run: int, order: Sequence[tuple[int, int]]) -> list[int]:
+    """What it becomes if pairs are merged in an order of ranks."""
+    merges = [("t" * left, "t" * right) for left, right in order]
+    pieces = {"t" * n: n for n in (1, *map(sum, order))}
+    return naive.encode_characters("t" * run, merges, pieces, [])
+
+
+@given(st.sets(st.integers(2, 20), min_size=2))
+def test_runs_of_one_score_grow_from_the_left(lengths):
+    order = order_of_growth(lengths)
+    for run in range(6 * max(lengths)):
+        assert by_rank(run, order) == leftmost_first(run, lengths)
+
+
+def test_an_order_has_no_pair_that_never_merges():
+    assert order_of_growth([2, 3, 4]) == [(2, 1), (3, 1), (1, 1)]
+    assert order_of_growth([2, 3, 5]) == [(3, 2), (2, 1), (1, 1)]
+    assert order_of_growth([3, 4]) == []
+
+
+@pytest.mark.parametrize("last", [True, False])
+@pytest.mark.parametrize("odd", [True, False])
+def test_runs_may_have_one_score(tmp_path, last, odd):
+    """As those of spaces in Llama 1 and 2 and in Mistral's models, of 2 to 14 and 16."""
+    of_equal = {SIGN: [*range(2, 15), 16], "\n": [2, 3]}
+    runs = [(character * n, -99.0 if last else -4.5, NORMAL) for character, ns in of_equal.items() for n in ns]
+    pieces = [piece for piece in PIECES if piece[0] != SIGN * 2] + [*runs] + [("hethe", -0.5, NORMAL)] * odd
+    tokenizer = nbbpe.load(written(tmp_path, model(pieces)))
+    rng = random.Random(9)
+    for _ in range(300):
+        text = "".join(rng.choices([*WORDS, " " * rng.randrange(50), "\n" * rng.randrange(9)], k=rng.randrange(9)))
+        assert tokenizer.encode_ordinary(text) == by_leftmost_score(text, pieces)
+
+
+def by_leftmost_score(text: str, pieces: Sequence[tuple[str, float, int]]) -> list[int]:
+    """As sentencepiece merges: the best score first, and of equal scores the leftmost pair."""
+    scores = {text: score for text, score, kind in pieces if kind == NORMAL}
+    ids = {text: token_id for token_id, (text, _, _) in enumerate(pieces)}
+    parts = list(SIGN + text.replace(" ", SIGN)) if text else []
+    while found := [(-scores["".join(pair)], at) for at, pair in enumerate(pairwise(parts)) if "".join(pair) in scores]:
+        _, at = min(found)
+        parts[at : at + 2] = ["".join(parts[at : at + 2])]
+    return [
+        i for part in parts for i in ([ids[part]] if part in scores else [ids[SPELLED[byte]] for byte in part.encode()])
+    ]
+
+
 def test_it_is_saved_and_written(tokenizer, tmp_path):
     tokenizer.save(tmp_path / "saved")
     tokenizer.to_hf(tmp_path / "tokenizer.json")
@@ -319,7 +376,13 @@ def test_a_folder_may_name_the_symbols_of_the_user(tmp_path):
         (model([*PIECES, ("x", 0.0, UNUSED)]), "has unused pieces"),
         (model([*PIECES, ("a b", -50.0, NORMAL)]), "has no piece \u2581 for a space, or one with a space"),
         (model([*PIECES, ("xt", -50.0, NORMAL)]), "has pieces of several characters with 'x', which is no piece by itself"),
-        (model([*PIECES, ("heca", -1.0, NORMAL)]), "has two pieces of one score"),
+        (model([*PIECES, ("heca", -1.0, NORMAL)]), "gives one score to several pieces, such as 'he' and 'heca', and nbbpe"),
+        (
+            model([*PIECES, ("ttt", -98.0, NORMAL), ("tttt", -98.0, NORMAL), ("tt", -99.0, NORMAL)]),
+            "such as 'ttt' and 'tttt'",
+        ),
+        (model([*PIECES, ("tt", -98.0, NORMAL), ("ttt", -98.0, NORMAL), ("att", -1.5, NORMAL)]), "such as 'tt' and 'ttt'"),
+        (model([*PIECES, ("t" * 2, -98.0, NORMAL), ("t" * 65, -98.0, NORMAL)]), "gives one score to several pieces"),
         (model()[:-1], "is no model of sentencepiece, or its end is missing"),
         (model()[:3000], "is no model of sentencepiece, or its end is missing"),
     ],

@@ -6,6 +6,7 @@ recognise.py             finds the format of a path or an object, and reads it
 known_names.py           well-known names, such as cl100k_base or org/model: the files are those of another library's cache
 verification.py          compares the ids with those of the libraries that own the formats
 sentencepiece.py         sentencepiece's .model, by way of tokenizer_json/characters.py
+equal_scores.py          pieces of such a .model that have one score
 sentencepiece_folder.py  a folder of transformers with such a .model
 minbpe.py                minbpe's .model
 

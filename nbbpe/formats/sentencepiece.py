@@ -9,21 +9,25 @@ from __future__ import annotations
 import base64
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..kernels.compiler.collector import paused_collector
 from ..model.extras import Extras
 from ..model.model import Model
+from ..model.packed_vocab import PackedVocab
 from ..system.excerpt import shown
 from ..system.paths import Path
 from ..text.byte_fallback import SIGN
 from ..text.normalizer import CHARSMAP, Normalizer, table_of
+from .equal_scores import pairs_of_equal_scores
 from .shared.named_errors import naming
 from .tokenizer_json.character_spelling import BYTE_TOKENS, MAKES_SPACES
-from .tokenizer_json.characters import merges_by_tokens, model_of, packed_characters, packed_merges
+from .tokenizer_json.characters import merges_by_tokens, model_of, packed_characters
 
 # The numbers of fields: of the model, of a piece, and of what the trainer and the normalizer were told.
 _PIECE, _TRAINER, _NORMALIZER = 1, 2, 3
@@ -174,19 +178,36 @@ def _model(pieces: list[_Piece], steps: list[dict[str, Any]]) -> Model:
             "honour that"
         )
     joined.sort(key=lambda i: -pieces[i].score)
-    if len({pieces[i].score for i in joined}) < len(joined):
-        raise ValueError("has two pieces of one score, of which nbbpe cannot tell which is merged first")
-    merges = merges_by_tokens(np.array(joined, dtype=np.int32), vocab, fallback) if joined else None
-    if merges is None:
-        merges = packed_merges(_all_splits([pieces[i].text for i in joined], entries, special), entries)
+    known = entries.keys() - special.keys() - set(BYTE_TOKENS)
+    merges = _merges([pieces[i] for i in joined], known, entries, vocab, fallback)
     # Where nothing is done but to make spaces, normalization leaves their content as it is, and others can express that.
     of_added = ("normalized", "plain") if steps == [MAKES_SPACES] else ("normalized", "literal", "plain")
     extras = Extras(dict.fromkeys(added, of_added), byte_fallback=fallback)
     return model_of(vocab, merges, {**special, **added}, Normalizer.of(steps), extras)
 
 
-def _all_splits(texts: list[str], entries: dict[str, int], special: dict[str, int]) -> list[list[str]]:
-    """All pairs of pieces that join to some pieces, in the order of these."""
-    known = entries.keys() - special.keys() - set(BYTE_TOKENS)
-    splits = ((text[:at], text[at:]) for text in texts for at in range(1, len(text)))
-    return [[left, right] for left, right in splits if left in known and right in known]
+def _merges(
+    joined: list[_Piece], known: set[str], entries: Mapping[str, int], vocab: PackedVocab, fallback: tuple[int, ...]
+) -> NDArray[np.int32]:
+    """The ids of left, right and result of each merge, int32[n, 3].
+
+    joined : the pieces that merges make, the best score first
+    known  : the pieces that may be a side of a merge
+    """
+    of_equal = pairs_of_equal_scores([(piece.text, piece.score) for piece in joined])
+    alone = [piece for piece in joined if piece.score not in of_equal]
+    ids = np.array([entries[piece.text] for piece in alone], dtype=np.int32)
+    rows = merges_by_tokens(ids, vocab, fallback) if alone else None
+    by_score = {score: _rows(pairs, entries) for score, pairs in of_equal.items()}
+    if rows is not None:
+        by_score.update((piece.score, [row]) for piece, row in zip(alone, rows.tolist(), strict=True))
+    else:
+        for text, score, _ in alone:
+            splits = [(text[:at], text[at:]) for at in range(1, len(text))]
+            by_score[score] = _rows([pair for pair in splits if known.issuperset(pair)], entries)
+    in_order = chain.from_iterable(by_score[score] for score in sorted(by_score, reverse=True))
+    return np.array(list(in_order), dtype=np.int32).reshape(-1, 3)
+
+
+def _rows(pairs: Iterable[tuple[str, str]], entries: Mapping[str, int]) -> list[list[int]]:
+    return [[entries[left], entries[right], entries[left + right]] for left, right in pairs]
