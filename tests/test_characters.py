@@ -391,6 +391,51 @@ def test_what_cannot_be_honoured_is_named(tmp_path, change, message):
     assert str(caught.value).startswith(str(tmp_path))
 
 
+def test_a_character_may_take_the_place_of_its_byte(tmp_path, sizes):
+    """As in Gemma 1 and 2, where the token of the tab has the id that <0x09> has in others."""
+    vocab = {("\t" if token == "<0x09>" else token): token_id for token, token_id in VOCAB.items()} | {"\t\t": len(VOCAB)}
+    merges = [*MERGES, ["\t", "\t"]]
+    tokenizer = nbbpe.load(written(tmp_path, document(vocab=vocab, merges=merges)))
+    other = nbbpe.load(written(tmp_path, document(vocab={**vocab, "<0x09>": len(vocab)}, merges=merges)))
+    data = b"the\t\t\tcat\t \xff\t\xc3\t\t\t\t\xe4\xb8\xad\t"
+    ids = tokenizer.encode(data)
+    assert ids == other.encode(data)
+    assert {vocab["\t"], vocab["\t\t"]} < set(ids)
+    assert tokenizer.decode_bytes(ids) == data
+    assert (tokenizer.token_to_id("\t"), tokenizer.id_to_token(vocab["\t"])) == (vocab["\t"], b"\t")
+    for least in (1 << 30, 0):  # without a table, and with one
+        sizes(tables=least)
+        tokenizer.save(tmp_path / f"saved {least}")
+        assert nbbpe.load(tmp_path / f"saved {least}") == tokenizer
+    tokenizer.to_hf(tmp_path / "again.json")
+    assert json.loads((tmp_path / "again.json").read_text(encoding="utf-8"))["model"]["vocab"] == vocab
+    assert nbbpe.load(tmp_path / "again.json") == tokenizer
+    smaller, new_ids = tokenizer.drop([vocab["the"], vocab[f"{SIGN}the"]])
+    assert smaller.decode_bytes(smaller.encode(data)) == data
+    assert smaller.token_to_id("\t") == new_ids[vocab["\t"]]
+    larger = tokenizer.extend(vocab_size=tokenizer.vocab_size + 2, documents=[data] * 9)
+    assert larger.decode_bytes(larger.encode(data)) == data
+    with pytest.raises(ValueError, match=r"is the byte b'\\t', which cannot be dropped"):
+        tokenizer.drop([vocab["\t"]])
+
+
+def test_the_token_of_a_byte_may_be_missing_for_ascii_only(tmp_path):
+    for byte in ("<0x41>", "<0xC3>"):
+        vocab = {token: token_id for token, token_id in VOCAB.items() if token not in (byte, "A")} | {"\u00c3": len(VOCAB)}
+        with pytest.raises(ValueError, match="byte_fallback and its 256 tokens only"):
+            nbbpe.load(written(tmp_path, document(vocab=vocab)))
+
+
+def test_merges_may_be_strings(tmp_path, tokenizers_of_styles):
+    """Also those with newlines, which lines could not hold."""
+    merges = list(map(" ".join, MERGES))
+    assert "\n \n" in merges
+    assert nbbpe.load(written(tmp_path, document(merges=merges))) == tokenizers_of_styles["Gemma"]
+    for merge, place in ("thecat", 0), ("t h e", 1):
+        with pytest.raises(ValueError, match=rf"model.merges: number {place} must be two tokens, and is '{merge}'"):
+            nbbpe.load(written(tmp_path, document(merges=[*merges[:place], merge, *merges])))
+
+
 def test_a_merge_of_a_byte_is_refused(tmp_path):
     vocab = {**VOCAB, "<0x41>t": len(VOCAB)}
     with pytest.raises(ValueError, match=r"model.merges\[0\] is \['<0x41>', 't'\], which has a token of a byte"):
@@ -497,7 +542,9 @@ def test_a_changed_folder_is_named(tokenizers_of_styles, tmp_path):
     about = json.loads((folder / "nbbpe.json").read_text())
     for fallback, message in (
         ([1, 2], "byte_fallback must be the ids of 256 tokens"),
+        ([*about["byte_fallback"][:255], 3], "byte_fallback must be the ids of 256 tokens"),
         ([*about["byte_fallback"][1:], 0], "byte_fallback has the id 4, which must be <0x00>, and is b'<0x01>'"),
+        ([-1, *about["byte_fallback"][1:]], r"vocab lacks 1 of the 256 single bytes.*: b'\\x00'"),
     ):
         (folder / "nbbpe.json").write_text(json.dumps({**about, "byte_fallback": fallback}))
         with pytest.raises(ValueError, match=message):

@@ -39,7 +39,7 @@ class Extras:
     cutter : what cuts each stretch before the split pattern does; then a space goes in front of each part
     post_processor : that of a tokenizer.json, unchanged; None for none
     byte_fallback : the ids of the tokens <0x00> to <0xFF> of a vocabulary of characters, see
-        formats/tokenizer_json/characters.py; else empty
+        formats/tokenizer_json/characters.py, -1 where an ASCII character that is a token needs none; else empty
     """
 
     flags: Mapping[str, Flags] = field(default_factory=dict)

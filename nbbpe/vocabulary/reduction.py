@@ -140,7 +140,7 @@ def without(
         merges = ids[rows[~gone[rows].any(axis=1)]].astype(np.int32)
     vocab = {int(ids[token_id]): token for token_id, token in model.vocab.items() if not gone[token_id]}
     special = {token: int(ids[token_id]) for token, token_id in model.special.items()}
-    fallback = tuple(ids[list(model.extras.byte_fallback)].tolist())
+    fallback = tuple(int(ids[token_id]) if token_id >= 0 else -1 for token_id in model.extras.byte_fallback)
     extras = replace(model.extras, post_processor=renumbered(model.extras.post_processor, ids), byte_fallback=fallback)
     origin = {**model.provenance, "reduced_from": {"fingerprint": model.fingerprint, "vocab_size": model.size}}
     smaller = model.with_tokens(vocab, merges, special, origin, extras)

@@ -64,7 +64,7 @@ def read_extras(about: dict[str, Any], special: dict[str, int]) -> Extras:
     if not isinstance(prefix_space, bool) and prefix_space != "first":
         raise ValueError(f'prefix_space must be true, false or "first", and is {shown(prefix_space)}')
     fallback = about.get("byte_fallback", [])
-    if not isinstance(fallback, list) or len(set(map(str, fallback))) not in (0, 256) or set(map(type, fallback)) - {int}:
+    if fallback != [] and not _is_byte_fallback(fallback):
         raise ValueError(f"byte_fallback must be the ids of 256 tokens, and is {shown(fallback)}")
     steps = about.get("pre_tokenizer")
     if steps is not None and not (isinstance(steps, list) and steps):
@@ -73,6 +73,14 @@ def read_extras(about: dict[str, Any], special: dict[str, int]) -> Extras:
     read_templates(post_processor)
     in_order = {token: tuple(flag for flag in FLAGS if flag in of_token) for token, of_token in flags.items()}
     return Extras(in_order, prefix_space, post_processor, Cutter.of(steps) if steps else None, tuple(fallback))
+
+
+def _is_byte_fallback(ids: Any) -> bool:
+    """Whether these are 256 different ids, or -1 for a byte without a token."""
+    if not isinstance(ids, list) or len(ids) != 256 or set(map(type, ids)) != {int}:
+        return False
+    known = [token_id for token_id in ids if token_id != -1]
+    return len(set(known)) == len(known)
 
 
 def read_origin(about: dict[str, Any], about_path: str) -> tuple[str | None, dict[str, Any]]:

@@ -25,6 +25,17 @@ _NO_SPLIT = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWit
 _SCHEMES: dict[str, PrefixSpace] = {"always": True, "first": "first", "never": False}
 
 
+def fallback_of(entries: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    """The ids of the tokens <0x00> to <0xFF>; None if one is missing.
+
+    That of an ASCII character is not needed if the character itself is a token, as the tab is in Gemma 1 and 2: then -1.
+    """
+    ids = tuple(
+        entries.get(text, -1 if byte < 0x80 and chr(byte) in entries else None) for byte, text in enumerate(BYTE_TOKENS)
+    )
+    return None if None in ids else ids
+
+
 def read_spaces(steps: list[dict[str, Any]], pre_tokenizer: Any) -> tuple[list[dict[str, Any]], PrefixSpace, bool]:
     """What is done to a text before it is split: (steps of the normalizer, prefix_space, cuts_before_spaces).
 
@@ -134,7 +145,7 @@ def spelled_merges(model: Model, entries: Mapping[str, int]) -> str:
 
 def with_spelled_bytes(vocab: PackedVocab, fallback: tuple[int, ...]) -> PackedVocab:
     """A vocabulary of characters in which no two tokens are equal: those of bytes as the text <0x00> to <0xFF>."""
-    spelled = dict(zip(fallback, map(str.encode, BYTE_TOKENS), strict=True))
+    spelled = {token_id: text.encode() for token_id, text in zip(fallback, BYTE_TOKENS, strict=True) if token_id >= 0}
     return PackedVocab.of(vocab.as_dict() | spelled)
 
 
@@ -142,6 +153,8 @@ def with_bytes(vocab: PackedVocab, fallback: tuple[int, ...]) -> PackedVocab:
     """The vocabulary that `with_spelled_bytes` was given. Raises ValueError where it was given none."""
     tokens = vocab.as_dict()
     for byte, (token_id, text) in enumerate(zip(fallback, BYTE_TOKENS, strict=True)):
+        if token_id < 0:
+            continue
         if tokens.get(token_id) != text.encode():
             raise ValueError(
                 f"byte_fallback has the id {token_id}, which must be {text}, and is {shown(tokens.get(token_id))}"

@@ -33,7 +33,7 @@ from ...text.steps import steps_of
 from ...text.utf8 import has_surrogates, widths_of
 from ..vocab_json.packed_entries import has_twice, packed_pairs
 from . import added_tokens
-from .character_spelling import BYTE_TOKENS, MAKES_SPACES, check_decoder, read_spaces, texts_of
+from .character_spelling import BYTE_TOKENS, MAKES_SPACES, check_decoder, fallback_of, read_spaces, texts_of
 from .model_part import ModelPart
 
 
@@ -41,7 +41,7 @@ def is_of_characters(document: Mapping[str, Any]) -> bool:
     """Whether the model of a tokenizer.json is one of characters, with the tokens of all bytes."""
     model = document["model"]
     is_of_bytes = any(step["type"] == "ByteLevel" for step in steps_of(document.get("pre_tokenizer"), "pre_tokenizer"))
-    return model.get("byte_fallback") is True and not is_of_bytes and all(map(model["vocab"].__contains__, BYTE_TOKENS))
+    return model.get("byte_fallback") is True and not is_of_bytes and fallback_of(model["vocab"]) is not None
 
 
 def read(document: Mapping[str, Any], part: ModelPart, steps: list[dict[str, Any]], applies_steps: bool) -> Model:
@@ -58,7 +58,8 @@ def read(document: Mapping[str, Any], part: ModelPart, steps: list[dict[str, Any
     check_decoder(document.get("decoder"))
     read_templates(document.get("post_processor"))
     special, flags = added_tokens.read(document.get("added_tokens") or [], part.entries)
-    fallback = tuple(part.entries[text] for text in BYTE_TOKENS)
+    fallback = fallback_of(part.entries)
+    assert fallback is not None, "is_of_characters was asked"
     extras = Extras(flags, prefix_space, document.get("post_processor"), byte_fallback=fallback)
     for token, of_token in flags.items():
         if MAKES_SPACES in steps and "normalized" in of_token and not {"lstrip", "rstrip"}.isdisjoint(of_token):
@@ -118,7 +119,7 @@ def packed_characters(entries: Mapping[str, Any], special: Collection[str]) -> P
     ids = list(ordinary.values())
     if set(map(type, ids)) != {int} or min(ids) < 0 or max(ids) > MAX_ID or len(set(ids)) < len(ids):
         raise ValueError(f"model.vocab: {_invalid_id(ordinary)}")
-    bytes_ = {ordinary.pop(text): bytes([byte]) for byte, text in enumerate(BYTE_TOKENS)}
+    bytes_ = {ordinary.pop(text): bytes([byte]) for byte, text in enumerate(BYTE_TOKENS) if text in ordinary}
     texts = list(ordinary)
     together = "".join(texts)
     if " " in together:
@@ -156,7 +157,7 @@ def packed_merges(lines: Sequence[Any], entries: Mapping[str, Any]) -> NDArray[n
         raise ValueError(f"model.merges: {_invalid(lines, entries)}")
     if has_twice(merges):
         raise ValueError("model.merges has one pair twice")
-    strange = np.flatnonzero(np.isin(merges, [entries[text] for text in BYTE_TOKENS]).any(axis=1))
+    strange = np.flatnonzero(np.isin(merges, [entries[text] for text in BYTE_TOKENS if text in entries]).any(axis=1))
     if len(strange):
         raise ValueError(f"model.merges[{strange[0]}] is {shown(lines[strange[0]])}, which has a token of a byte")
     return merges

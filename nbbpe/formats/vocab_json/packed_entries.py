@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from operator import add, itemgetter
+from operator import add, itemgetter, methodcaller
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ...model.packed_vocab import PackedVocab
 from ...model.special_tokens import MAX_ID
 from ...system.stretches import starts_of
 
+_SPACES = methodcaller("count", " ")
 _SPACE, _NEWLINE = ord(" "), ord("\n")
 
 
@@ -70,11 +71,14 @@ def packed_merges(lines: str, entries: Mapping[str, int]) -> NDArray[np.int32] |
 
 
 def packed_pairs(pairs: Sequence[Any], entries: Mapping[str, int]) -> NDArray[np.int32] | None:
-    """As `packed_merges`, of a list of strings "left right", or of lists of two; None for any other."""
+    """As `packed_merges`, of a list of strings "left right", or of lists of two; None for any other.
+
+    Other than a line, such a string may hold newlines, as in vocabularies of characters.
+    """
     kinds = set(map(type, pairs))
-    if kinds == {str}:
-        found = packed_merges("\n".join(pairs), entries)
-        return found if found is None or len(found) == len(pairs) else None
+    if kinds == {str} and set(map(_SPACES, pairs)) == {1}:
+        sides = " ".join(pairs).split(" ")
+        return _ids_of(sides[::2], sides[1::2], entries)
     if kinds == {list} and set(map(len, pairs)) == {2}:
         return _ids_of(list(map(itemgetter(0), pairs)), list(map(itemgetter(1), pairs)), entries)
     return None
