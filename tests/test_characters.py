@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
+from nbbpe import cli
 from nbbpe.kernels.pieces.unknown_characters import KNOWN_BYTES, find_unknown
 from nbbpe.model.character_merges import characters_of
 from nbbpe.model.packed_vocab import PackedVocab
@@ -238,7 +239,7 @@ def test_a_reduced_one_encodes_as_the_file_that_is_written(tokenizers_of_styles,
     dropped = [tokenizer.token_to_id(token) for token in (" the", "cat", "\u00e9")]
     for renumber in True, False:
         smaller, _ = tokenizer.drop(dropped, renumber=renumber)
-        assert smaller.decode(smaller.encode("the caf\u00e9 cat")) == " the caf\u00e9 cat"
+        assert smaller.decode(smaller.encode("the caf\u00e9 cat")) == "the caf\u00e9 cat"
         assert smaller.token_to_id("\u00e9") is None
         if renumber:
             smaller.to_hf(tmp_path / "smaller.json")
@@ -252,6 +253,50 @@ def test_tokens_are_found_by_their_text(tokenizers_of_styles):
     ]
     assert tokenizer.id_to_token(VOCAB["<0x41>"]) == tokenizer.id_to_token(VOCAB["A"]) == b"A"
     assert tokenizer.decode([VOCAB["<0x41>"], VOCAB[f"{SIGN}the"], VOCAB["<0xC3>"], VOCAB["<0xA9>"]]) == "A the\u00e9"
+
+
+@pytest.mark.parametrize("style", ["Gemma", "Llama 2", "Yi", "always", "first", "never", "first, split"])
+def test_decoding_drops_the_space_that_encoding_adds(tokenizers_of_styles, style):
+    tokenizer = tokenizers_of_styles[style]
+    texts = ["the cat", "", "\u4e2d", "\u6587t", "th\ue000", "t<s>"]
+    if style in ("Gemma", "Llama 2", "Yi", "never"):  # the others add none to a text that begins with one
+        texts.append("   the")
+    rows = [tokenizer.encode_ordinary(text) for text in texts]
+    assert [tokenizer.decode(ids) for ids in rows] == [tokenizer.decode(np.array(ids, int)) for ids in rows] == texts
+    assert tokenizer.decode_batch(rows) == texts
+    assert tokenizer.decode_bytes_batch(rows) == [text.encode() for text in texts]
+    for text, ids in zip(texts, rows, strict=True):
+        decoder = tokenizer.stream_decoder()
+        for _ in range(2):
+            assert "".join([*map(decoder.push, ids), decoder.finish()]) == text
+            assert decoder.feed([]) + decoder.feed(ids[:1]) + decoder.feed(ids[1:]) + decoder.finish() == text
+    arrow = pytest.importorskip("pyarrow", reason="needs pyarrow")
+    column = arrow.array([*rows, None, *rows])
+    assert tokenizer.decode_arrow(column).to_pylist() == [*texts, None, *texts]
+    assert tokenizer.decode_arrow(column[3:]).to_pylist() == [*texts, None, *texts][3:]
+
+
+def test_only_a_space_at_the_beginning_is_dropped(tokenizers_of_styles):
+    tokenizer = tokenizers_of_styles["Llama 2"]
+    ids = tokenizer.encode("the<s>cat", allowed_special="all")
+    assert tokenizer.decode(ids) == "the<s> cat"
+    assert tokenizer.decode(ids[1:]) == "<s> cat"
+    assert tokenizer.decode(ids[1:], skip_special_tokens=True) == "cat"
+    assert tokenizer.decode_with_offsets(ids) == ("the<s> cat", [0, 3, 6])
+    assert tokenizer.decode_with_offsets(tokenizer.encode(" th\u00e9")) == (" th\u00e9", [0, 1, 3])
+    assert tokenizer.decode_with_offsets([VOCAB[SIGN], VOCAB["the"]]) == ("the", [0, 0])
+    assert tokenizer.decode_with_offsets([VOCAB["the"], VOCAB[SIGN]]) == ("the ", [0, 3])
+
+
+def test_the_command_decodes_what_it_encoded(tokenizers_of_styles, tmp_path, monkeypatch):
+    tokenizers_of_styles["Llama 2"].save(tmp_path / "tok")
+    data = b"the cat\xff\xe4\xb8 \n the\xc3"
+    (tmp_path / "text.txt").write_bytes(data)
+    monkeypatch.setattr("nbbpe.cli.streams._BLOCK", 8)
+    for command in ("encode", "text.txt", "-o", "ids.bin"), ("decode", "ids.bin", "-o", "again.txt"):
+        paths = [tmp_path / part if "." in part else part for part in command]
+        assert cli.main([*map(str, paths), "-t", str(tmp_path / "tok")]) == 0
+    assert (tmp_path / "again.txt").read_bytes() == data
 
 
 def test_bytes_of_invalid_utf8_become_tokens_of_bytes(tokenizers_of_styles):

@@ -324,14 +324,14 @@ def test_decode_of_ids_that_change_while_they_are_read_is_an_error(run, tmp_path
     else:
         (tmp_path / name).write_bytes(ids.tobytes() if name == "ids.bin" else b" ".join(b"%d" % i for i in ids.tolist()))
     monkeypatch.setattr("nbbpe.cli.streams._BLOCK", 1 << 12)
-    decode = nbbpe.Tokenizer.decode_bytes
+    feed = nbbpe.StreamDecoder.feed
 
     def decode_and_change(*arguments):
         os.truncate(tmp_path / name, change(os.path.getsize(tmp_path / name)))
-        monkeypatch.setattr(nbbpe.Tokenizer, "decode_bytes", decode)
-        return decode(*arguments)
+        monkeypatch.setattr(nbbpe.StreamDecoder, "feed", feed)
+        return feed(*arguments)
 
-    monkeypatch.setattr(nbbpe.Tokenizer, "decode_bytes", decode_and_change)
+    monkeypatch.setattr(nbbpe.StreamDecoder, "feed", decode_and_change)
     done = run("decode", tmp_path / name, "-o", tmp_path / "out", "-t", "tok")
     assert_one_line_error(done, 1, f"{str(tmp_path / name)!r} changed while it was read")
     assert os.listdir(tmp_path) == [name]

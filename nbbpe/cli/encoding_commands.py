@@ -38,6 +38,7 @@ from .signals import Ended
 from .streams import STDIN, output, read_ids, stdin_blocks, write_ids
 from .tables import shown_path
 
+_KEEPING = "surrogateescape"  # the error handler with which bytes of invalid UTF-8 come out as they went in
 # Errors after which the same command can continue, when there is room again: a full disk, a quota, a file's limit.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -195,10 +196,11 @@ def decode(source: str, target: str, form: str | None, tokenizer: str, patterns:
     if STDIN not in (source, target) and not is_device(target):
         check_not_read([source, *files_of_ids([source + SIDECAR])], target)
     done = 0
+    stream = decoder.stream_decoder(_KEEPING)
     with output(target) as file:
         for ids in read_ids(source, form, decoder):
             try:
-                file.write(decoder.decode_bytes(ids))
+                file.write(stream.feed(ids).encode(errors=_KEEPING))
             except ValueError:
                 place, wrong = next((i, x) for i, x in enumerate(ids.tolist()) if decoder.id_to_token(x) is None)
                 raise ValueError(
@@ -206,6 +208,7 @@ def decode(source: str, target: str, form: str | None, tokenizer: str, patterns:
                     f"{len(decoder):,} tokens; were they made by another tokenizer?"
                 ) from None
             done += len(ids)
+        file.write(stream.finish().encode(errors=_KEEPING))
 
 
 @command(

@@ -72,8 +72,11 @@ def _lists(arrow: Any, column: Any, ends: NDArray[np.int64], ids: NDArray[Any]) 
     return arrow.Array.from_buffers(arrow.list_(values.type), len(column), buffers, children=[values])
 
 
-def decode_arrow(decoder: Decoder, vocab: PackedVocab, data: Any, errors: str) -> Any:
-    """See Tokenizer.decode_arrow."""
+def decode_arrow(decoder: Decoder, vocab: PackedVocab, data: Any, errors: str, drops_space: bool) -> Any:
+    """See Tokenizer.decode_arrow.
+
+    drops_space : whether a space at the beginning of a row is dropped
+    """
     arrow = require("pyarrow", "Arrow data")
     check_collected(data, "data")
     try:
@@ -97,11 +100,13 @@ def decode_arrow(decoder: Decoder, vocab: PackedVocab, data: Any, errors: str) -
             _say_which_row(decoder, chunk, sum(map(len, results)))
         ids = numpy_numbers(values)
         try:
-            text = decoder.decode(ids)
+            text = decoder.decode_part(ids)
         except ValueError:
             _say_which_row(decoder, chunk, sum(map(len, results)))
             raise
         offsets = starts_of(vocab.lengths_of(ids))[starts_of(n_ids)]  # in bytes
+        if drops_space:
+            text, offsets = _without_spaces(text, offsets)
         buffers = [validity(is_valid(chunk)), arrow.py_buffer(offsets), arrow.py_buffer(text)]
         strings = arrow.Array.from_buffers(arrow.large_string(), len(chunk), buffers)
         try:
@@ -113,6 +118,15 @@ def decode_arrow(decoder: Decoder, vocab: PackedVocab, data: Any, errors: str) -
             )
         results.append(strings)
     return results[0] if isinstance(column, arrow.Array) else arrow.chunked_array(results, arrow.large_string())
+
+
+def _without_spaces(text: bytes, offsets: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
+    """The texts of rows without a space at the beginning of each, and their offsets."""
+    data = np.frombuffer(text, dtype=np.uint8)
+    begins = np.zeros(len(offsets) - 1, dtype=np.bool_)
+    filled = np.flatnonzero(np.diff(offsets))
+    begins[filled] = data[offsets[filled]] == ord(" ")
+    return np.delete(data, offsets[:-1][begins]).tobytes(), offsets - starts_of(begins)
 
 
 def _flat(lists: Any) -> tuple[Any, NDArray[Any]]:

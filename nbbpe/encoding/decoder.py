@@ -83,8 +83,8 @@ class Decoder:
         self._idle: list[_Out] = []  # append and pop are atomic; empty until the first use of the compiled loop
         self._n_ids = 0  # ids that were decoded until then
 
-    def decode(self, ids: Ids, errors: str | None = None) -> Any:
-        """The bytes of ids; or with `errors`, as in bytes.decode, the text as a str.
+    def decode_part(self, ids: Ids, errors: str | None = None) -> Any:
+        """The bytes of ids, which may be some of a text's; or with `errors`, as in bytes.decode, the text as a str.
 
         Raises ValueError that names an invalid id, TypeError if `ids` is not iterable, or has no ids in an order.
         """
@@ -114,11 +114,13 @@ class Decoder:
         if ids.dtype.kind not in "iuO" and len(ids):
             raise ValueError(f"ids must be integers, and are an array of {ids.dtype}")
         if ids.dtype.kind == "O" or len(ids) < _FEW:
-            return self.decode(ids.tolist(), errors)
+            return self.decode_part(ids.tolist(), errors)
         return self._in_blocks(ids, errors)
 
+    decode = decode_part  # of all ids of a text
+
     def _in_blocks(self, ids: list[Any] | NDArray[Any], errors: str | None) -> Any:
-        """As `decode`, of a list or an array of any length."""
+        """As `decode_part`, of a list or an array of any length."""
         by_kernel = self._kernel_pays(len(ids))
         if len(ids) <= _AT_ONCE:
             return self._decode_block(ids, errors, by_kernel)
@@ -127,7 +129,7 @@ class Decoder:
         return data if errors is None else data.decode(errors=errors)
 
     def _decode_block(self, ids: list[Any] | NDArray[Any], errors: str | None, by_kernel: bool, start: int = 0) -> Any:
-        """As `decode`; an error gives the index from `start` on."""
+        """As `decode_part`; an error gives the index from `start` on."""
         if by_kernel:
             if isinstance(ids, list):
                 decoded = self._copy(ids, 0, -1, errors)
@@ -139,7 +141,7 @@ class Decoder:
         return self._join(ids if isinstance(ids, list) else ids.tolist(), errors, start)
 
     def _join(self, ids: list[Any], errors: str | None, start: int) -> Any:
-        """As `decode`, by look-ups; an error gives the index from `start` on."""
+        """As `decode_part`, by look-ups; an error gives the index from `start` on."""
         if list(map(type, ids)).count(int) < len(ids):  # takes half the time of a set of types
             ids = [self._plain_int(token_id, place) for place, token_id in enumerate(ids, start)]
         try:
@@ -152,7 +154,7 @@ class Decoder:
         return data if errors is None else data.decode(errors=errors)
 
     def _copy(self, ids: object, ids_at: int, n: int, errors: str | None) -> Any:
-        """As `decode`, by the kernel; None if one of the ids has no token in its tables."""
+        """As `decode_part`, by the kernel; None if one of the ids has no token in its tables."""
         idle = self._idle
         try:
             out = idle.pop()
@@ -198,3 +200,11 @@ class Decoder:
             pass
         rows = "; decode_batch takes a text in each row" if isinstance(token_id, (list, tuple, np.ndarray)) else ""
         raise ValueError(f"ids must be integers, and the one at index {place} is {shown(token_id)}{rows}")
+
+
+class DecoderWithoutSpace(Decoder):
+    """A Decoder for a tokenizer that puts a space in front of each text (see `Model.adds_space`)."""
+
+    def decode(self, ids: Ids, errors: str | None = None) -> Any:
+        """As `decode_part`, without a space at the beginning."""
+        return self.decode_part(ids, errors).removeprefix(b" " if errors is None else " ")

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from ..system.choices import check_bool
 from ..system.excerpt import shown
-from .decoder import Ids, check_errors
+from .decoder import Decoder, DecoderWithoutSpace, Ids, check_errors
 
 
 class Decodes(Protocol):
@@ -16,8 +16,8 @@ class Decodes(Protocol):
     def id_to_token(self, token_id: int) -> bytes | None:
         """The bytes of a token, or None if no token has this id."""
 
-    def decode_bytes(self, ids: Ids, *, skip_special_tokens: bool = False) -> bytes:
-        """The bytes that ids stand for. Raises ValueError that names an id outside the vocabulary."""
+    def _decoding(self, skip_special_tokens: bool) -> Decoder:
+        """What decodes ids. Raises ValueError that names an id outside the vocabulary."""
 
 
 class StreamDecoder:
@@ -48,7 +48,10 @@ class StreamDecoder:
         check_bool("skip_special_tokens", skip_special_tokens)
         codecs.lookup_error(errors)
         self._token_of = tokenizer.id_to_token
-        self._decode_bytes = tokenizer.decode_bytes
+        decoder = tokenizer._decoding(skip_special_tokens)
+        self._decode = decoder.decode_part
+        self._adds_space = isinstance(decoder, DecoderWithoutSpace)
+        self._may_drop = self._adds_space  # a space at the beginning
         self._skips = skip_special_tokens
         self._errors = errors
         self._left = b""  # of an incomplete character
@@ -77,7 +80,7 @@ class StreamDecoder:
         >>> decoder.feed([258, 32, 258])
         'the the'
         """
-        return self._completed(self._decode_bytes(ids, skip_special_tokens=self._skips))
+        return self._completed(self._decode(ids))
 
     def finish(self) -> str:
         """The text of an incomplete character at the end (U+FFFD with "replace"); after that the decoder can be used again.
@@ -86,6 +89,7 @@ class StreamDecoder:
         ('', '\\ufffd')
         """
         data, self._left = self._left, b""
+        self._may_drop = self._adds_space
         return data.decode(errors=self._errors)
 
     def _completed(self, data: bytes) -> str:
@@ -94,4 +98,7 @@ class StreamDecoder:
         data = self._left + data
         text, n_bytes = codecs.utf_8_decode(data, self._errors, False)
         self._left = data[n_bytes:]
+        if self._may_drop and data:
+            self._may_drop = False
+            return text.removeprefix(" ")
         return text

@@ -94,7 +94,7 @@ def compare(
     )
     may_change = a.normalizer != b.normalizer or a._model.is_prepared or b._model.is_prepared
     for ids in aligned(streams, vocabs):
-        if may_change and a.decode_bytes(ids[0]) != b.decode_bytes(ids[1]):
+        if may_change and a._decoder.decode_part(ids[0]) != b._decoder.decode_part(ids[1]):
             raise DifferentTexts
         differences.add(ids)
         for count, vocab, part in zip(counts, vocabs, ids, strict=True):
@@ -132,7 +132,7 @@ def _inputs_twice(
 
 def _split(a: Tokenizer, ids_a: NDArray[Any], b: Tokenizer, ids_b: NDArray[Any], count: int) -> Split:
     return Split(
-        text=a.decode_bytes(ids_a),
+        text=a._decoder.decode_part(ids_a),
         count=count,
         a=list(map(a.vocab.__getitem__, ids_a.tolist())),
         b=list(map(b.vocab.__getitem__, ids_b.tolist())),

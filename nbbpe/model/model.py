@@ -280,6 +280,15 @@ class Model:
         extras = self.extras
         return bool(self.normalizer.kinds or extras.prefix_space) or extras.cutter is not None
 
+    @lazy
+    def adds_space(self) -> bool:
+        """Whether encoding puts a space in front of a text, and decoding drops it, as sentencepiece does.
+
+        With a vocabulary of bytes, decoding keeps it, as the decoder ByteLevel of tokenizers does.
+        """
+        prepends = {"type": "Prepend", "prepend": " "} in self.normalizer.steps
+        return bool(self.extras.byte_fallback and (prepends or self.extras.prefix_space))
+
     @property
     def search(self) -> Mapping[str, Any]:
         """How tokens are found in a text, as far as that decides ids; empty if all are found like nbbpe's own."""

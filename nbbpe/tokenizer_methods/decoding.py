@@ -9,7 +9,7 @@ import numpy as np
 
 from ..encoding import threads
 from ..encoding.batches import rows_of_batch
-from ..encoding.decoder import Decoder, Ids, as_array, check_errors
+from ..encoding.decoder import Decoder, DecoderWithoutSpace, Ids, as_array, check_errors
 from ..encoding.stream_decoder import StreamDecoder
 from ..encoding.tokens import in_characters
 from ..system.choices import check_bool
@@ -26,8 +26,9 @@ class TokenizerDecoding(TokenizerData):
         """The bytes that ids stand for.
 
         Ids are integers of any type but bool; an array of them has one dimension. `skip_special_tokens` skips the ids of
-        special tokens. Raises ValueError that names an id outside the vocabulary, and TypeError for what holds no ids in an
-        order, such as bytes or a dict.
+        special tokens. If encoding puts a space in front of each text, as with the vocabularies of Llama 2 and Mistral 7B,
+        a space at the beginning is dropped. Raises ValueError that names an id outside the vocabulary, and TypeError for
+        what holds no ids in an order, such as bytes or a dict.
 
         >>> tok.decode_bytes([258, 255])
         b'the\\xff'
@@ -63,7 +64,7 @@ class TokenizerDecoding(TokenizerData):
         from ..encoding.arrow import decode_arrow
 
         check_errors(errors)
-        return decode_arrow(self._decoder, self._model.packed, data, errors)
+        return decode_arrow(self._decoder, self._model.packed, data, errors, self._model.adds_space)
 
     def decode_batch(
         self,
@@ -110,13 +111,15 @@ class TokenizerDecoding(TokenizerData):
         """
         if isinstance(ids, (Iterator, MappingView)):
             ids = list(ids)  # to look at them again
-        text = self.decode(ids, errors="strict")
+        text = self._decoder.decode_part(ids, "strict")
         lengths = self._model.packed.lengths_of(as_array(ids).astype(np.int64))
         ends = np.cumsum(lengths)
         filled = np.flatnonzero(lengths)
         starts, _ = in_characters(text, (ends - lengths)[filled], ends[filled])
         # An empty token, as a vocabulary of ranks may have one, starts where the next other token does.
         starts = np.append(starts, len(text))[np.searchsorted(filled, np.arange(len(lengths)))]
+        if self._model.adds_space and text.startswith(" "):
+            text, starts = text[1:], (starts - 1).clip(0)
         return text, starts.tolist()
 
     def stream_decoder(self, errors: str = "replace", *, skip_special_tokens: bool = False) -> StreamDecoder:
@@ -132,13 +135,16 @@ class TokenizerDecoding(TokenizerData):
 
     @lazy
     def _decoder(self) -> Decoder:
-        return Decoder(self._model.vocab)
+        return self._new_decoder(self._model.vocab)
 
     @lazy
     def _decoder_of_text(self) -> Decoder:
         """A decoder that skips special tokens."""
         skipped = self._model.skipped.values()
-        return Decoder({**self._model.vocab, **dict.fromkeys(skipped, b"")}) if skipped else self._decoder
+        return self._new_decoder({**self._model.vocab, **dict.fromkeys(skipped, b"")}) if skipped else self._decoder
+
+    def _new_decoder(self, vocab: dict[int, bytes]) -> Decoder:
+        return DecoderWithoutSpace(vocab) if self._model.adds_space else Decoder(vocab)
 
     def _decoding(self, skip_special_tokens: bool) -> Decoder:
         if skip_special_tokens is False:  # as in most calls
