@@ -964,3 +964,33 @@ def encode_characters(stretch, merges, ids, byte_ids):
             return [symbol if isinstance(symbol, int) else ids[symbol] for symbol in symbols]
         _, i = min(known)
         symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
+
+
+def json_merges(data):
+    """The sides of the merges in the JSON list that data begins with, and where it ends; None if it holds anything else."""
+    text = data.decode(errors="surrogateescape")
+    try:
+        lines, end = json.JSONDecoder().raw_decode(text)
+    except ValueError:
+        return None
+    if not isinstance(lines, list) or not lines or any(0xD800 <= ord(character) < 0xE000 for character in text[:end]):
+        return None
+    pairs = lines
+    if all(isinstance(line, str) for line in lines):
+        if any(line.startswith("#version") for line in lines):
+            return None
+        pairs = [line.split(" ") for line in lines]
+    if not all(isinstance(pair, list) and len(pair) == 2 and all(isinstance(side, str) for side in pair) for pair in pairs):
+        return None
+    try:
+        return [side.encode() for pair in pairs for side in pair], len(text[:end].encode())
+    except UnicodeEncodeError:  # an escaped lone surrogate
+        return None
+
+
+def merge_ids(pairs, ids):
+    """The ids of left, right and result of each merge; None if one of them has none."""
+    merges = [(left, right, left + right) for left, right in pairs]
+    return (
+        [[ids[token] for token in merge] for merge in merges] if all(ids.keys() >= set(merge) for merge in merges) else None
+    )

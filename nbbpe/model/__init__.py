@@ -7,6 +7,7 @@ packed_vocab.py        a vocabulary as arrays
 special_tokens.py      special tokens and their ids
 vocab_checks.py        whether vocabulary and merges are valid and fit together
 rank_vocab.py          vocabularies that merge by rank
+token_table.py         tokens looked up by their bytes
 rank_pairs.py          the pairs that such a vocabulary merges
 long_merges.py         merging of pretokens so long that Ctrl-C must be handled meanwhile
 character_merges.py    merges of bytes to characters, for vocabularies of characters

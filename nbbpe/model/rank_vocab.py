@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from ..kernels.encoding import merge_pretoken, merge_table, rank_tables
 from ..kernels.machine import secret
-from ..kernels.pieces import piece_table
 from ..system.excerpt import shown
 from ..text.utf8 import padded
 from .long_merges import interruptible_if_long
 from .packed_vocab import PackedVocab
+from .token_table import table_of
 
 
 class _Tokens:
@@ -35,17 +35,6 @@ class _Tokens:
         """Room for merging the longest of them, and for its ids."""
         longest = int(np.diff(self.starts).max())
         return merge_pretoken.new_scratch(longest, merges), np.empty(longest, dtype=np.uint32)
-
-    def as_table(self, chosen: NDArray[np.bool_]) -> piece_table.PieceTable:
-        """A table from the bytes of the chosen tokens to their ids."""
-        n_chosen = int(chosen.sum())
-        pool_size = piece_table.POOL_START + int(np.diff(self.starts)[chosen].sum()) + piece_table.KEY_OVERHEAD * n_chosen
-        table = piece_table.new_table(piece_table.slots_for(n_chosen), pool_size)
-        while rank_tables.enter_tokens(self.text, self.starts, self.ranks, chosen, table) != n_chosen:
-            # There is room: so a search went too far.
-            table = piece_table.with_another_secret(table)
-            piece_table.clear(table)
-        return table
 
 
 def recovered_merges(vocab: PackedVocab) -> tuple[NDArray[np.int32], int | None]:
@@ -136,7 +125,8 @@ def with_whole_tokens(vocab: PackedVocab, merges: merge_table.Merges) -> merge_t
     if not is_unmerged.any():
         return merges
     # Such a token is the result for a complete pretoken, never for a part of one.
-    return merges._replace(whole=merge_table.pack_whole(tokens.as_table(is_unmerged)), joins=merges.joins[:0])
+    whole = table_of(tokens.text, tokens.starts, tokens.ranks, is_unmerged)
+    return merges._replace(whole=merge_table.pack_whole(whole), joins=merges.joins[:0])
 
 
 def check_ranks(vocab: dict[int, bytes], merges: NDArray[np.int32]) -> None:

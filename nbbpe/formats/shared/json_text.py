@@ -28,8 +28,8 @@ def read_json(path: Path, may_be_pipe: bool = False) -> Any:
     if not may_be_pipe:
         check_tokenizer_file(name)
     try:
-        with open(path, encoding="utf-8") as file:
-            return parse_json(file.read(), name)
+        with open(path, "rb") as file:  # in half the time of a text file, which looks for ends of lines
+            return parse_json(file.read().decode(), name)
     except UnicodeDecodeError as error:
         refuse_utf_16(error.object, f"{name}:")
         raise ValueError(f"{name}: not valid UTF-8 (byte {error.start})") from None

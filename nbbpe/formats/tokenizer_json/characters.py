@@ -31,9 +31,10 @@ from ...text.byte_fallback import SIGN
 from ...text.normalizer import Normalizer
 from ...text.steps import steps_of
 from ...text.utf8 import has_surrogates, widths_of
-from ..vocab_json.packed_entries import has_twice, packed_pairs
+from ..vocab_json.packed_entries import has_twice
 from . import added_tokens
 from .character_spelling import BYTE_TOKENS, MAKES_SPACES, check_decoder, fallback_of, read_spaces, texts_of
+from .merges_text import MergesText, ids_of, lines_of
 from .model_part import ModelPart
 
 
@@ -69,7 +70,7 @@ def read(document: Mapping[str, Any], part: ModelPart, steps: list[dict[str, Any
             )
     of_text = Normalizer.of(steps if applies_steps else [step for step in steps if step == MAKES_SPACES])
     added_tokens.check_normalized(extras, of_text)
-    merges = packed_merges(part.lines, part.entries)
+    merges = packed_merges(part.merges, part.entries)
     check_sign(part.entries, merges)
     of_byte = next((text for text in BYTE_TOKENS if text in special), None)
     if of_byte is not None:
@@ -116,9 +117,7 @@ def packed_characters(entries: Mapping[str, Any], special: Collection[str]) -> P
     ordinary = dict(entries)
     for text in special:
         ordinary.pop(text, None)
-    ids = list(ordinary.values())
-    if set(map(type, ids)) != {int} or min(ids) < 0 or max(ids) > MAX_ID or len(set(ids)) < len(ids):
-        raise ValueError(f"model.vocab: {_invalid_id(ordinary)}")
+    _check_ids(ordinary)
     bytes_ = {ordinary.pop(text): bytes([byte]) for byte, text in enumerate(BYTE_TOKENS) if text in ordinary}
     texts = list(ordinary)
     together = "".join(texts)
@@ -139,6 +138,13 @@ def packed_characters(entries: Mapping[str, Any], special: Collection[str]) -> P
     return found.at(in_order).with_tokens(bytes_)
 
 
+def _check_ids(entries: Mapping[str, Any]) -> None:
+    """Raise ValueError for an id that is invalid, or that two entries have."""
+    ids = list(entries.values())
+    if set(map(type, ids)) != {int} or min(ids) < 0 or max(ids) > MAX_ID or len(set(ids)) < len(ids):
+        raise ValueError(f"model.vocab: {_invalid_id(entries)}")
+
+
 def _invalid_id(entries: Mapping[str, Any]) -> str:
     """Which id of some entries is invalid, for the error."""
     owners: dict[int, str] = {}
@@ -150,16 +156,18 @@ def _invalid_id(entries: Mapping[str, Any]) -> str:
     raise AssertionError("all ids are valid")
 
 
-def packed_merges(lines: Sequence[Any], entries: Mapping[str, Any]) -> NDArray[np.int32]:
+def packed_merges(of_file: MergesText | list[Any], entries: Mapping[str, Any]) -> NDArray[np.int32]:
     """The ids of left, right and result of each merge, int32[n, 3]. Raises ValueError for what cannot be merges."""
-    merges = packed_pairs(lines, entries) if lines else np.empty((0, 3), dtype=np.int32)
+    merges = ids_of(of_file, entries) if len(of_file) else np.empty((0, 3), dtype=np.int32)
     if merges is None:
-        raise ValueError(f"model.merges: {_invalid(lines, entries)}")
+        _check_ids(entries)
+        raise ValueError(f"model.merges: {_invalid(lines_of(of_file), entries)}")
     if has_twice(merges):
         raise ValueError("model.merges has one pair twice")
     strange = np.flatnonzero(np.isin(merges, [entries[text] for text in BYTE_TOKENS if text in entries]).any(axis=1))
     if len(strange):
-        raise ValueError(f"model.merges[{strange[0]}] is {shown(lines[strange[0]])}, which has a token of a byte")
+        line = lines_of(of_file)[strange[0]]
+        raise ValueError(f"model.merges[{strange[0]}] is {shown(line)}, which has a token of a byte")
     return merges
 
 

@@ -15,9 +15,10 @@ from ...system.excerpt import shown
 from ..shared.json_text import check_known
 from ..shared.named_errors import naming
 from ..vocab_json.gpt2 import vocab_of
-from ..vocab_json.packed_entries import has_twice, packed_entries, packed_pairs
+from ..vocab_json.packed_entries import has_twice, packed_entries
 from ..vocab_json.spelling import spell, token_of, unspell, unspelled
 from . import word_ends
+from .merges_text import MergesText, ids_of, lines_of
 
 _KNOWN = {
     *("type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"),
@@ -38,7 +39,7 @@ class ModelPart:
     """A model as the file has it."""
 
     entries: Mapping[str, Any]
-    lines: list[Any]  # the merges, without those that tokenizers skips
+    merges: MergesText | list[Any]  # without those that tokenizers skips
     numbers: Sequence[int]  # their places in the file
     suffix: str | None  # end_of_word_suffix
     ignore_merges: bool
@@ -48,14 +49,15 @@ class ModelPart:
         """Raises ValueError for what nbbpe cannot honour, and for a vocab or merges of another type."""
         _check(part)
         suffix = word_ends.suffix_of(part)
-        entries, lines = part.get("vocab"), part.get("merges")
+        entries, merges = part.get("vocab"), part.get("merges")
         if not isinstance(entries, dict):
             raise ValueError(f"model.vocab must be an object from tokens to ids, not {type(entries).__name__}")
-        if not isinstance(lines, list):
-            raise ValueError(f"model.merges must be a list, not {type(lines).__name__}")
-        numbers = _without_versions(lines)
-        kept = lines if len(numbers) == len(lines) else [lines[number] for number in numbers]
-        return cls(entries, kept, numbers, suffix, bool(part.get("ignore_merges")))
+        if not isinstance(merges, (MergesText, list)):
+            raise ValueError(f"model.merges must be a list, not {type(merges).__name__}")
+        numbers: Sequence[int] = range(len(merges))
+        if isinstance(merges, list) and len(numbers := _without_versions(merges)) < len(merges):
+            merges = [merges[number] for number in numbers]
+        return cls(entries, merges, numbers, suffix, bool(part.get("ignore_merges")))
 
     def tokens(self, special: Collection[str], digits: Sequence[dict[str, Any]]) -> Tokens:
         """The vocabulary and its merges.
@@ -63,16 +65,16 @@ class ModelPart:
         special : the added tokens
         digits  : the steps of the pre_tokenizer that see bytes as digits; merges that they rule out are omitted
         """
-        entries, lines = self.entries, self.lines
+        entries, merges = self.entries, self.merges
         if self.suffix is not None:
-            entries, lines = word_ends.with_spaces(entries, lines, self.numbers, self.suffix, special)
+            entries, merges = word_ends.with_spaces(entries, lines_of(merges), self.numbers, self.suffix, special)
         ordinary = _without(entries, special)
-        packed = None if digits else _packed(ordinary, lines)
+        packed = None if digits else _packed(ordinary, merges)
         shared: set[str] = set()
         # Few files have any: so first as if there were none.
-        if (packed is None or min(map(len, special), default=2) == 1) and (shared := _shared(special, entries, lines)):
+        if (packed is None or min(map(len, special), default=2) == 1) and (shared := _shared(special, entries, merges)):
             ordinary = _without(entries, set(special) - shared)
-            packed = None if digits else _packed(ordinary, lines)
+            packed = None if digits else _packed(ordinary, merges)
         of_text = ordinary if packed else unspelled(ordinary)
         vocab = packed[0] if packed else PackedVocab.of(vocab_of(ordinary, of_text, "model.vocab"))
         _check_bytes(vocab, entries, special)
@@ -80,13 +82,13 @@ class ModelPart:
         if packed:
             return Tokens(*packed, shared)
         # Before those of the file stand the merges that make the ends of words.
-        numbered = zip([*range(len(self.lines) - len(lines), 0), *self.numbers], lines, strict=True)
-        merges = _merges(numbered, set(vocab.tokens()), of_text, special)
+        numbered = zip([*range(len(self.merges) - len(merges), 0), *self.numbers], lines_of(merges), strict=True)
+        found = _merges(numbered, set(vocab.tokens()), of_text, special)
         if digits:
             from .pretokenizers import without_mixed
 
-            merges = without_mixed(merges, digits)
-        return Tokens(vocab, merges, shared)
+            found = without_mixed(found, digits)
+        return Tokens(vocab, found, shared)
 
 
 def _check(model: dict[str, Any]) -> None:
@@ -121,23 +123,23 @@ def _without(entries: Mapping[str, Any], special: Collection[str]) -> dict[str, 
     return ordinary
 
 
-def _shared(special: Collection[str], entries: Mapping[str, Any], lines: list[Any]) -> set[str]:
+def _shared(special: Collection[str], entries: Mapping[str, Any], merges: MergesText | list[Any]) -> set[str]:
     """The added tokens that merges need as ordinary tokens, or that are bytes: as where words are added of which some are
     tokens already. Only those that are spelled as their own bytes: of others, the added token has other bytes."""
     some = {token for token in special if token in entries and spell(token.encode()) == token}
     shared = {token for token in some if len(token) == 1}
     if len(shared) < len(some):
-        for line in lines:
+        for line in lines_of(merges):
             sides = line.split(" ") if isinstance(line, str) else line
             if isinstance(sides, list) and len(sides) == 2 and all(isinstance(side, str) for side in sides):
                 shared.update(some.intersection([*sides, "".join(sides)]))
     return shared
 
 
-def _packed(entries: Mapping[str, Any], lines: list[Any]) -> tuple[PackedVocab, NDArray[np.int32]] | None:
+def _packed(entries: Mapping[str, Any], lines: MergesText | list[Any]) -> tuple[PackedVocab, NDArray[np.int32]] | None:
     """Vocabulary and merges as arrays; None where they have anything unusual, or a merge comes twice."""
     vocab = packed_entries(entries) if entries else None
-    merges = None if vocab is None else packed_pairs(lines, entries)
+    merges = None if vocab is None else ids_of(lines, entries)
     return None if vocab is None or merges is None or has_twice(merges) else (vocab, merges)
 
 

@@ -23,10 +23,11 @@ from ...system.paths import Path
 from ...text.normalizer import HOW_TO_LEAVE_OUT, KINDS
 from ...text.normalizer import Normalizer as TextNormalizer
 from ...text.steps import steps_of
-from ..shared.json_text import check_known, parse_json, read_json
+from ..shared.json_text import check_known, parse_json
 from ..shared.named_errors import naming
 from ..shared.objects import backend_of, is_tokenizer
 from . import added_tokens, characters
+from .merges_text import read_file
 from .model_part import ModelPart
 
 _PARTS = {
@@ -43,7 +44,7 @@ def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "apply") 
         name = "the tokenizer"
         document = parse_json(backend_of(path_or_tokenizer).to_str(), name)
     else:
-        document = read_json(path_or_tokenizer)
+        document = read_file(path_or_tokenizer)
         name = os.fspath(path_or_tokenizer)
     return read_document(document, name, normalizer)
 

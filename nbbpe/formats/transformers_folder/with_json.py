@@ -8,7 +8,7 @@ from ...kernels.compiler.collector import paused_collector
 from ...model.model import Model
 from ...system.excerpt import first_few
 from ...system.paths import Path
-from ..shared.json_text import read_json
+from ..tokenizer_json.merges_text import read_file
 from ..tokenizer_json.reading import Normalizer, read_document
 from .tokens_beside import tokens_beside
 
@@ -20,7 +20,7 @@ def read_model(path: Path, normalizer: Normalizer = "apply") -> Model:
     Raises ValueError that names the file which is broken, or which versions of transformers take differently.
     """
     name = os.fspath(path)
-    document = read_json(path)
+    document = read_file(path)
     model = read_document(document, name, normalizer)
     own = document.get("added_tokens") or []
     beside = {token["content"]: token for token in tokens_beside(os.path.dirname(name), document)}

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from operator import add, itemgetter, methodcaller
+from itertools import chain
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 from ...model.byte_alphabet import byte_characters
 from ...model.packed_vocab import PackedVocab
 from ...model.special_tokens import MAX_ID
+from ...model.token_table import found_merges, table_of
 from ...system.stretches import starts_of
+from ...text.utf8 import padded
 
 _SPACES = methodcaller("count", " ")
 _SPACE, _NEWLINE = ord(" "), ord("\n")
@@ -58,16 +61,16 @@ def packed_entries(entries: Mapping[str, Any]) -> PackedVocab | None:
 
 
 def packed_merges(lines: str, entries: Mapping[str, int]) -> NDArray[np.int32] | None:
-    """The ids of left, right and result of merges, int32[n, 3]; None where a line is not two entries whose sum is one.
+    """The ids of left, right and result of merges, int32[n, 3]. None where a line is not two entries whose sum is one.
 
     lines : each "left right", with a newline between two
     """
     data = np.frombuffer(lines.encode("utf-8", "surrogatepass"), dtype=np.uint8)
-    separators = data[(data == _SPACE) | (data == _NEWLINE)]
+    places = np.flatnonzero((data == _SPACE) | (data == _NEWLINE))
+    separators = data[places]
     if len(separators) % 2 == 0 or (separators[::2] != _SPACE).any() or (separators[1::2] != _NEWLINE).any():
         return None
-    sides = lines.replace("\n", " ").split(" ")
-    return _ids_of(sides[::2], sides[1::2], entries)
+    return _between(data, places, entries)
 
 
 def packed_pairs(pairs: Sequence[Any], entries: Mapping[str, int]) -> NDArray[np.int32] | None:
@@ -77,11 +80,31 @@ def packed_pairs(pairs: Sequence[Any], entries: Mapping[str, int]) -> NDArray[np
     """
     kinds = set(map(type, pairs))
     if kinds == {str} and set(map(_SPACES, pairs)) == {1}:
-        sides = " ".join(pairs).split(" ")
-        return _ids_of(sides[::2], sides[1::2], entries)
+        data = np.frombuffer(" ".join(pairs).encode("utf-8", "surrogatepass"), dtype=np.uint8)
+        return _between(data, np.flatnonzero(data == _SPACE), entries)
     if kinds == {list} and set(map(len, pairs)) == {2}:
-        return _ids_of(list(map(itemgetter(0), pairs)), list(map(itemgetter(1), pairs)), entries)
+        sides = list(chain.from_iterable(pairs))
+        return ids_of_sides(*_in_bytes(sides), entries) if set(map(type, sides)) == {str} else None
     return None
+
+
+def ids_of_sides(
+    text: NDArray[np.uint8], starts: NDArray[np.int64], entries: Mapping[str, int]
+) -> NDArray[np.int32] | None:
+    """The ids of left, right and result of merges, int32[n, 3]; None if one of them is no entry.
+
+    text   : uint8[*]           the sides, left, right, left, ..., one after another
+    starts : int64[2 * n + 1]   where each starts in text
+    """
+    if set(map(type, entries.values())) != {int}:
+        return None
+    try:
+        ids = np.fromiter(entries.values(), dtype=np.int32, count=len(entries))
+    except OverflowError:
+        return None
+    tokens, starts_of_tokens = _in_bytes(list(entries))
+    table = table_of(padded(tokens.data), starts_of_tokens, ids, np.diff(starts_of_tokens) > 0)
+    return found_merges(table, padded(text.data), starts)
 
 
 def has_twice(merges: NDArray[np.int32]) -> bool:
@@ -90,27 +113,18 @@ def has_twice(merges: NDArray[np.int32]) -> bool:
     return bool((np.diff(pairs) == 0).any())
 
 
-def _in_order(tokens: list[str], entries: Mapping[str, int]) -> list[int] | None:
-    """The ids of tokens, if their entries follow one another in the same order, as the results of merges do in GPT-2's
-    files; else None. That takes a third of the time of looking up each."""
-    names = list(entries)
-    try:
-        start = names.index(tokens[0])
-    except (IndexError, ValueError):
-        return None
-    end = start + len(tokens)
-    return list(entries.values())[start:end] if names[start:end] == tokens else None
+def _between(data: NDArray[np.uint8], places: NDArray[np.int64], entries: Mapping[str, int]) -> NDArray[np.int32] | None:
+    """The ids of merges whose sides stand between separators.
+
+    places : where the separators are, one byte each
+    """
+    starts = np.concatenate([[0], places - np.arange(len(places)), [len(data) - len(places)]])
+    return ids_of_sides(np.delete(data, places), starts, entries)
 
 
-def _ids_of(lefts: list[Any], rights: list[Any], entries: Mapping[str, int]) -> NDArray[np.int32] | None:
-    id_of = entries.__getitem__
-    try:
-        results = list(map(add, lefts, rights))
-        columns = [
-            list(map(id_of, lefts)),
-            list(map(id_of, rights)),
-            _in_order(results, entries) or list(map(id_of, results)),
-        ]
-    except (KeyError, TypeError):
-        return None
-    return np.ascontiguousarray(np.array(columns, dtype=np.int32).T)
+def _in_bytes(texts: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Texts as UTF-8, one after another, and where each starts; a lone surrogate takes three bytes."""
+    together = "".join(texts)
+    data = np.frombuffer(together.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+    starts = starts_of(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)))
+    return data, starts if together.isascii() else np.append(np.flatnonzero((data & 0xC0) != 0x80), len(data))[starts]

@@ -15,6 +15,7 @@ encode_into.py       encoding that users call from their compiled code
 Merging
 merge_table.py       which symbol a pair becomes, and at which rank
 rank_tables.py       the same for a vocabulary without a list of merges
+token_table.py       tokens looked up by their bytes
 merge_pretoken.py    one pretoken, short or long
 merge_short.py       short ones, several at a time
 merge_long.py        a long one, by a heap of ranks

@@ -19,8 +19,7 @@ import numpy as np
 
 from ..compiler.jit import kernel
 from ..compiler.signature import boolean, int32, int64, reads, uint8, uint32, uint64
-from ..machine.intrinsics import address_of, write_u64
-from ..pieces.piece_table import PieceTable, find, insert, key_of, table_addresses
+from ..machine.intrinsics import address_of
 from .merge_long import merge_long
 from .merge_pretoken import merge_if_short, merge_pretoken
 from .merge_table import Merges, enter_merge, merges_addresses
@@ -56,31 +55,6 @@ def find_sides(text, starts, merges, scratch, out, sides):
             if not enter_merge(merges, sides[token, 0], sides[token, 1], token):
                 return -1
     return sides.shape[0]
-
-
-@kernel(reads(uint8[:]), reads(int64[:]), reads(int32[:]), reads(boolean[:]), PieceTable)
-def enter_tokens(text, starts, ids, chosen, table):
-    """Enter tokens into a piece table, with their ids as values.
-
-    text   : uint8[* + PADDING];  starts : int64[n + 1];  ids : int32[n]
-    chosen : bool[n]                which tokens to enter
-    table  : PieceTable, modified   empty, with room for them all
-
-    Returns how many were entered, up to the first one that found no slot or no room.
-    """
-    table_at = table_addresses(table)
-    n_entered = 0
-    for token in range(ids.shape[0]):
-        if not chosen[token]:
-            continue
-        key_at, length = address_of(text) + starts[token], starts[token + 1] - starts[token]
-        low, high = key_of(key_at, length, table_at.state)
-        slot = find(table_at, key_at, length, low, high)
-        if not insert(table_at, slot, key_at, length, low, high):
-            break
-        write_u64(table_at.slots + 8 * slot + 16, np.uint64(ids[token]))
-        n_entered += 1
-    return n_entered
 
 
 @kernel(reads(int64[:]), reads(int32[:]), reads(int32[:]), reads(int32[:]), int32[:], int32[:], int32[:], int32[:])
@@ -125,7 +99,7 @@ def find_pairs(lengths, starts_with, ends_with, ids, at_length, lefts, rights, r
 def mark_unmerged(text, starts, merges, scratch, out, is_unmerged):
     """Mark the tokens that merging their own bytes does not give.
 
-    text, starts : as for enter_tokens;  merges, scratch, out : as for find_sides, with all merges
+    text, starts : as for find_sides;  merges, scratch, out : likewise, with all merges
     is_unmerged  : bool[n], filled
 
     Cost: merging n tokens.
