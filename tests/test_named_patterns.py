@@ -6,7 +6,8 @@ import processes
 import pytest
 import real_patterns
 
-from nbbpe.patterns.known_regexes import names_of_digests
+from nbbpe.patterns import known_regexes
+from nbbpe.patterns.known_regexes import name_of, names_of_digests
 from nbbpe.patterns.pattern import ALIASES, NAMED
 from nbbpe.patterns.pattern_argument import get_pattern
 
@@ -40,6 +41,13 @@ def test_a_sequence_in_any_spelling_is_the_named_one(digits, rest):
     assert get_pattern(DEEPSEEK[:2]).name is None
     assert get_pattern([*DEEPSEEK, r"\s"]).name is None
     assert get_pattern([rest, digits]).name is None
+
+
+def test_regexes_that_are_only_known_together_have_no_name_alone():
+    assert set(NAMED["deepseek3"].regexes) <= known_regexes._ONLY_TOGETHER
+    for regex in known_regexes._ONLY_TOGETHER:
+        assert name_of(regex) is None
+        assert known_regexes._digests([regex], checked=True) not in names_of_digests()
 
 
 def test_no_two_names_split_alike_and_no_alias_is_a_name():

@@ -184,7 +184,8 @@ def test_pretokens_by_pieces_are_the_regexes_on_any_bytes(data):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if len(NAMED[name].regexes) == 1 and name != "bloom"])
 def test_the_matches_of_a_named_pattern_leave_no_gap(name):
-    assert NAMED[name].takes_all
+    again = Pattern(name, NAMED[name].regex)
+    assert NAMED[name].takes_all is again.takes_all is True  # stored by the first of them
     for text in ["".join(MEMBERS.values()), texts.SAMPLE]:
         assert "".join(NAMED[name].compiled.findall(text)) == text
 

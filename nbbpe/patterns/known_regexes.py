@@ -17,12 +17,21 @@ def _listed(regexes: str | list[str]) -> tuple[str, ...]:
 _KNOWN = {_listed(regexes): name for name, regexes in REGEXES.items()}
 # Many files split off each digit, and then split the rest by GPT-2's regex. (Tests compare it with the one regex.)
 _KNOWN |= {(r"\p{N}", *_listed(REGEXES["gpt2"])): "starcoder"}
+# Regexes that are only known together with others: alone, none splits as a named pattern. (Tests compare them.)
+_ONLY_TOGETHER = {each for regexes in _KNOWN for each in regexes if (each,) not in _KNOWN}
+
+
+def name_as_spelled(*regexes: str) -> str | None:
+    """As `name_of`, of regexes that are spelled as known ones are; None for all others."""
+    return _KNOWN.get(regexes)
 
 
 def name_of(*regexes: str) -> str | None:
     """The name of the pattern that splits every text as some regexes in turn do; None if there is none."""
-    if (name := _KNOWN.get(regexes)) is not None:
+    if (name := name_as_spelled(*regexes)) is not None:
         return name
+    if len(regexes) == 1 and regexes[0] in _ONLY_TOGETHER:
+        return None
     from .pattern_parser import Unsupported
 
     try:

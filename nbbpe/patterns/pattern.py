@@ -130,8 +130,15 @@ class Pattern:
     def takes_all(self) -> bool:
         """Whether every character of every text is known to be in a match, so that there is no text between matches."""
         from .boundaries import can_be_left
+        from .stored_tables import stored_text
 
-        return self.is_compiled and not can_be_left(self.automata[-1]).any()
+        def found() -> str:
+            return str(not can_be_left(self.automata[-1]).any())
+
+        if not self.is_compiled:
+            return False
+        # The tables of ours may be stored, and then making the automaton would take longer than all else.
+        return (stored_text(f"takes all: {self.applied}", found) if self.is_ours else found()) == "True"
 
     @property
     def tables(self) -> PatternTables | None:

@@ -10,7 +10,7 @@ from ..system.arguments import argument
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use
 from .given_regex import check_repeats, seconds_for
-from .known_regexes import name_of
+from .known_regexes import name_as_spelled, name_of
 from .named_patterns import ALIASES
 from .pattern import NAMED, Pattern
 
@@ -119,6 +119,8 @@ def _in_turn(patterns: Sequence[str]) -> Pattern:
             raise TypeError(f"pattern[{number}] must be a name or a regex as a string, not {type(each).__name__}")
     if not patterns:
         raise ValueError("pattern is an empty list; give None to make each document one pretoken")
+    if (name := name_as_spelled(*patterns)) is not None:  # without an automaton of each
+        return NAMED[name]
     first, *others = [get_pattern(each) for each in patterns]
     if not others:
         return first
