@@ -432,3 +432,22 @@ def test_ids_are_those_of_sentencepiece(shared, tmp_path, rule, strips, prefix):
     rng = random.Random(7)
     for text in [*texts, *("".join(rng.choices([*WORDS, *REPLACED, "e\u0301", *texts[0][:50]], k=30)) for _ in range(300))]:
         assert ours.encode_ordinary(text) == theirs.encode(text)
+
+
+def test_real_files_of_mistral_give_the_ids_of_sentencepiece(shared, tmp_path):
+    common = pytest.importorskip("mistral_common", reason="needs mistral-common")
+    sentencepiece = pytest.importorskip("sentencepiece", reason="needs sentencepiece")
+    texts = [
+        (shared / "text" / f"{name}.txt").read_text(encoding="utf-8")[:50_000] for name in ("books_en", "code_rails", "cjk")
+    ]
+    rng = random.Random(8)
+    texts += ["".join(rng.choices([*WORDS, " " * 20, "\n" * 5, "[INST]", "\t"], k=20)) for _ in range(200)]
+    paths = sorted((Path(common.__file__).parent / "data").glob("*.model*"))
+    assert paths
+    for path in paths:
+        theirs = sentencepiece.SentencePieceProcessor(model_file=str(path))
+        ours = nbbpe.load(written(tmp_path, path.read_bytes()))
+        for text in texts:
+            ids = ours.encode_ordinary(text)
+            assert ids == theirs.encode(text), (path.name, text[:50])
+            assert ours.decode(ids) == theirs.decode(ids)

@@ -522,3 +522,20 @@ def test_the_end_of_a_text_is_written_as_tiktoken_means_it():
     back = ours.to_tiktoken()
     for text in "ab", "ab\n", "abab", "ab\nab":
         assert ours.encode(text) == back.encode(text) == theirs.encode(text) == nbbpe.load(back).encode(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "special", "token_id"),
+    [
+        ("llama3", "llama3", "<|eot_id|>", 128009),
+        ("llama4", "o200k", "<|eot|>", 200008),
+        ("qwen", "qwen2", "<|im_end|>", 151645),
+    ],
+)
+def test_files_of_other_models_are_known_too(tmp_path, name, pattern, special, token_id):
+    """By their content, or by their names, as here."""
+    path = tmp_path / f"{name}.tiktoken"
+    path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256)))
+    tokenizer = nbbpe.load(path)
+    assert tokenizer.pattern == pattern
+    assert tokenizer.special_tokens[special] == token_id

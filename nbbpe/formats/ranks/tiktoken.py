@@ -59,12 +59,44 @@ ENCODINGS = {
     # Whisper's. Its other special tokens have ids that depend on how many languages a model knows.
     "multilingual": Known("gpt2", {_END: 50257, "<|startoftranscript|>": 50258}),
 }
+# With the files of other models, which tiktoken has not. Of their special tokens those that all versions of a model have.
+_KNOWN = {
+    **ENCODINGS,
+    "llama3": Known(
+        "llama3",
+        {
+            "<|begin_of_text|>": 128000,
+            "<|end_of_text|>": 128001,
+            "<|start_header_id|>": 128006,
+            "<|end_header_id|>": 128007,
+            "<|eot_id|>": 128009,
+        },
+    ),
+    "llama4": Known(
+        "o200k",
+        {
+            "<|begin_of_text|>": 200000,
+            "<|end_of_text|>": 200001,
+            "<|fim_prefix|>": 200002,
+            "<|fim_middle|>": 200003,
+            "<|fim_suffix|>": 200004,
+            "<|header_start|>": 200005,
+            "<|header_end|>": 200006,
+            "<|eom|>": 200007,
+            "<|eot|>": 200008,
+        },
+    ),
+    "qwen": Known("qwen2", {_END: 151643, "<|im_start|>": 151644, "<|im_end|>": 151645}),
+}
 _SHA256 = {
     "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": "r50k_base",
     "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": "p50k_base",
     "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": "cl100k_base",
     "b34b360dbb493e781e479794586d661700670d65564001f23024971d1f2fa126": "multilingual",
     "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": "o200k_base",
+    "82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55": "llama3",
+    "d0bdbaf59b0762c8c807617e2d8ea51420eb1b1de266df2495be755c8e0ed6ed": "llama4",
+    "b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186": "qwen",
 }
 
 
@@ -92,7 +124,7 @@ def read_model(
         vocab, known = read(name)
         if known is None and pattern is None:
             raise WrongArgument(
-                f"{name}: neither name nor content is that of a known encoding ({', '.join(ENCODINGS)}), so say "
+                f"{name}: neither name nor content is that of a known encoding ({', '.join(_KNOWN)}), so say "
                 f"which split pattern belongs to it: {argument('pattern', ...)} (in Python, of Tokenizer.from_tiktoken)"
             )
     else:
@@ -130,7 +162,7 @@ def read(path: Path, any_lines: bool = False) -> tuple[PackedVocab, Known | None
         with naming(name):
             check_bytes(vocab)
     stem = os.path.basename(name).split(".")[0]
-    return vocab, ENCODINGS.get(_SHA256.get(hashlib.sha256(data).hexdigest(), stem))
+    return vocab, _KNOWN.get(_SHA256.get(hashlib.sha256(data).hexdigest(), stem))
 
 
 def _plain_lines(data: bytes) -> PackedVocab | None:
