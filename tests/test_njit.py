@@ -201,9 +201,9 @@ def test_what_does_not_fit_is_an_error(small):
     encode(0, 10, 10)
     encode(22, 22, 0)
     for start, stop in (-1, 3), (3, 2), (0, 23), (30, 31):
-        with pytest.raises(ValueError, match="start and stop must be places in the text"):
+        with pytest.raises(ValueError, match="start and stop must be within the text"):
             encode(start, stop)
-    with pytest.raises(ValueError, match="longer than new_state was told"):
+    with pytest.raises(ValueError, match="more bytes than new_state made room for"):
         encode(0, 11)
     with pytest.raises(ValueError, match="out must have room for as many ids as the text has bytes"):
         encode(0, 10, 9)

@@ -1,16 +1,16 @@
-"""Kernels of encoding: pieces looked up in the cache, new ones merged by rank; and ids to bytes.
+"""Kernels of encoding, which look pieces up in the cache and merge new ones by rank; and of decoding.
 
 Read encode_text.py first, then pending_pieces.py, merge_table.py and merge_short.py.
 
 From text to ids
 encode_text.py       scan, look-up, and for new pieces merging and caching, in one pass
-encode_state.py      the addresses of all that this uses, and the reasons why it stops
-piece_cache.py       the ids of each piece so far
-encode_new_piece.py  one new piece: split, merged and cached
+encode_state.py      the addresses of everything that encoding uses, and why it stops
+piece_cache.py       the cache of pieces and their ids
+encode_new_piece.py  splits, merges and caches one new piece
 pending_pieces.py    new pieces that are merged together later
-split_ahead.py       text that `regex` has split ahead
+split_ahead.py       text that `regex` has split in advance
 encode_pretokens.py  pretokens that `regex` has found
-encode_into.py       encoding that users call from their compiled code
+encode_into.py       encoding for users' compiled code
 
 Merging
 merge_table.py       which symbol a pair becomes, and at which rank

@@ -1,4 +1,4 @@
-"""Ids to bytes: the tokens of ids copied one after another."""
+"""Ids to bytes: the tokens of the ids are copied one after another."""
 
 from collections.abc import Callable
 from itertools import repeat
@@ -21,7 +21,7 @@ _LENGTH_BITS = 32
 def new_pool(vocab: dict[int, bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """The bytes of all tokens, one after another, uint8[* + PADDING]; and the place and length of each, int64[n].
 
-    In the second array, NO_TOKEN is for an id without token; else the high 32 bits are the place, the low 32 the length.
+    The second array has NO_TOKEN for an id without a token; else the high 32 bits are the place, the low 32 the length.
     """
     tokens = list(map(vocab.get, range(max(vocab) + 1), repeat(b"")))
     lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
@@ -33,7 +33,7 @@ def new_pool(vocab: dict[int, bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int
 
 
 class DecodeState(NamedTuple):
-    """The arrays that `decode_ids` uses, as addresses; the number of places, and the room in `out`."""
+    """The addresses of the arrays that `decode_ids` uses, the number of places, and the room in `out`."""
 
     places: int
     n_tokens: int
@@ -43,7 +43,7 @@ class DecodeState(NamedTuple):
 
 
 def new_state(pool: NDArray[np.uint8], places: NDArray[np.int64], out: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Make the array of a DecodeState, int64[5]; the other arrays must outlive it."""
+    """Make the array of a DecodeState, int64[5]. The arrays that it points to must outlive it."""
     state = DecodeState(places.ctypes.data, len(places), pool.ctypes.data, out.ctypes.data, len(out) - PADDING)
     return np.array(state, dtype=np.int64)
 
@@ -53,10 +53,10 @@ def decode_ids(state_at, ids, ids_at, n):
     """Write the bytes of the tokens of ids, one after another.
 
     state_at : address of a DecodeState; its `out`, uint8[room + PADDING], is filled, also the PADDING
-    ids      : an IdsArgument; if it is not a list, the ids are int64[n] at the address `ids_at`; n < 0 for no ids
+    ids      : an IdsArgument. If it is not a list, the ids are int64[n] at the address `ids_at`, or missing if n < 0
 
     Returns the number of bytes of all tokens, even if `out` has no room for all: then only the first tokens are written.
-    UNKNOWN if an id has no token, or if no ids are given. Cost: one copy for each 16 bytes of a token; 2 ns an id.
+    Returns UNKNOWN if an id has no token, or the ids are missing. Cost: one copy for each 16 bytes of a token; 2 ns an id.
     """
     state = read_fields(DecodeState, state_at)
     if ids.n != NO_LIST:

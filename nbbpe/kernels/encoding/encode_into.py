@@ -1,7 +1,7 @@
 """Encoding that users call from their compiled code: one document, into an array of the caller.
 
-It uses no state of nbbpe. The ids of short pretokens are cached in the state that the caller made, in a table in which each
-pretoken has exactly one possible slot, which keeps the latest pretoken. There is no search, so no text can make one long.
+All state is in arrays that the caller made. They include a cache of the ids of short pretokens, in which each pretoken has
+exactly one possible slot, and a slot keeps the latest pretoken. Look-ups do not search, so no text can make them slow.
 """
 
 from typing import Any, NamedTuple
@@ -19,11 +19,11 @@ from .merge_pretoken import merge_pretoken, new_scratch
 from .merge_short import SHORT
 from .merge_table import Merges, merges_addresses
 
-MOST_BYTES, MOST_IDS = 15, 11  # of a pretoken that is cached
+MOST_BYTES, MOST_IDS = 15, 11  # of a pretoken in the cache
 SLOT_BITS = 13
 _SLOT_BYTES = 64  # a cache line
 _N_IDS, _IDS = 16, 20  # offsets in a slot
-_NOT_ALIGNED = _SLOT_BYTES - 1  # bits that are 0 in the address of an array that begins with a cache line
+_NOT_ALIGNED = _SLOT_BYTES - 1  # the bits of an address that are 0 where a cache line begins
 
 _8 = np.uint64(8)
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
@@ -42,7 +42,7 @@ class Tables(NamedTuple):
     merges: Merges
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Vector code reads whole cache lines, but an array that was unpickled may begin anywhere.
+        # Vector code reads whole cache lines, but an unpickled array may begin anywhere in one.
         return tables_from, (self.pattern, self.merges)
 
 
@@ -52,14 +52,14 @@ def tables_from(pattern: NDArray[np.uint64], merges: Merges) -> Tables:
 
 
 def _aligned(array: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A copy that begins with a cache line."""
+    """A copy that begins where a cache line does."""
     copy = zeros(len(array))
     copy[:] = array
     return copy
 
 
 class State(NamedTuple):
-    """The arrays that encoding changes; for one thread at a time.
+    """The arrays that encoding changes. Only one thread at a time may use them.
 
     text    : uint8[longest + PADDING]   a copy of the document, as kernels read past its end
     ids     : uint32[longest]
@@ -95,7 +95,7 @@ scratch_of_long = inlined(long_scratch)
 
 @inlined
 def has_room(state, n, pattern_at, n_ascending):
-    """Whether the scratch of a state is large enough for n bytes and these tables: it may have been made for others."""
+    """Whether a state has enough scratch for n bytes and these tables; it may have been made for other tables."""
     has_memo = number_of(pattern_at, MEMO) != 0
     if has_memo and state.split.shape[0] < 2 * (MOST_LEVELS + number_of(pattern_at, N_STATES)):
         return False
@@ -140,19 +140,19 @@ def encode_short(at, n, merges_at, scratch_at, cache_at, ids_at, id_size):
 
 @part
 def encode_into(tables, state, text, start, stop, out):
-    """Write the ids of the document text[start:stop] to the first places of `out`, from compiled code.
+    """Write the ids of the document text[start:stop] to the start of `out`, from compiled code.
 
     tables : from `Tokenizer.njit_tables`
-    state  : from `new_state`, modified; for one thread at a time. A state that was made for the tables of another tokenizer
+    state  : from `new_state`, modified; for one thread at a time. If it was made for the tables of another tokenizer, it
         may have too little room for these
-    text   : uint8[*], not modified; a NumPy array over bytes is np.frombuffer(data, dtype=np.uint8)
+    text   : uint8[*], not modified; np.frombuffer(data, dtype=np.uint8) makes such an array of bytes without a copy
     start, stop : integers. The text before and after is ignored, as if text[start:stop] were alone
     out    : integers[*], modified; with room for as many ids as the document has bytes
 
     Returns the number of ids. They are those of `encode_ordinary`: special tokens in the text are plain text. Raises
-    ValueError for a place that is not in the text, for a document that is longer than the state has room for, for a state
-    of other tables that has too little room for these, for copies of the arrays of tables or state, for too little room in
-    `out`, and for a type of `out` that cannot hold an id.
+    ValueError if start or stop is outside the text, if the document is longer than the state has room for, if the state was
+    made for other tables and has too little room for these, if the arrays of tables or state are unaligned copies, if `out`
+    is too short, or if its type cannot hold an id.
 
     >>> import numba, numpy as np, nbbpe.njit
     >>> @numba.njit
@@ -168,15 +168,15 @@ def encode_into(tables, state, text, start, stop, out):
     # This is compiled into the user's code, which may pass anything: unlike a kernel, it raises errors.
     n = stop - start
     if start < 0 or n < 0 or stop > text.shape[0]:
-        raise ValueError("start and stop must be places in the text, and stop not before start")
+        raise ValueError("start and stop must be within the text, and start not after stop")
     if n > state.ids.shape[0]:
-        raise ValueError("the text is longer than new_state was told")
+        raise ValueError("the text has more bytes than new_state made room for: pass it a larger `longest`")
     if n > out.shape[0]:
         raise ValueError("out must have room for as many ids as the text has bytes")
     if (address_of(tables.merges.entries) | address_of(state.scratch) | address_of(state.cache)) & _NOT_ALIGNED:
-        raise ValueError("tables and state must be those that njit_tables and new_state made, and not copies of arrays")
+        raise ValueError("tables and state must be what njit_tables and new_state returned, not copies of arrays")
     if not has_room(state, n, address_of(tables.pattern), tables.merges.n_ascending):
-        raise ValueError("the state was made for other tables, and has too little room for these: make one with new_state")
+        raise ValueError("the state was made for other tables, and has too little room for these: call new_state with them")
     for i in range(n):
         state.text[i] = text[start + i]
     for i in range(PADDING):
@@ -186,7 +186,7 @@ def encode_into(tables, state, text, start, stop, out):
     ids_at, scratch_at = address_of(state.ids), address_of(state.scratch)
     pattern_at, split_at = address_of(tables.pattern), address_of(state.split)
     merges_at = merges_addresses(tables.merges)
-    id_size = np.int64(4)  # not the literal, for which another version of merging would be compiled
+    id_size = np.int64(4)  # not a literal 4, for which Numba would compile merging once more
     n_ids = np.int64(0)
     if state.made_by[0] != tables.merges.secret:
         state.cache[:] = _ZERO
@@ -204,5 +204,5 @@ def encode_into(tables, state, text, start, stop, out):
     for i in range(n_ids):
         out[i] = state.ids[i]
         if np.int64(out[i]) != np.int64(state.ids[i]):
-            raise ValueError("the type of out cannot hold all ids")
+            raise ValueError("the type of out cannot hold all ids: use uint32")
     return n_ids

@@ -1,4 +1,4 @@
-"""One new piece: split into pretokens, merged, and cached."""
+"""Encoding one new piece: it is split into pretokens, these are merged, and all of its ids are cached."""
 
 import numpy as np
 
@@ -23,19 +23,19 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
 
     slot     : the free slot where the piece belongs, or NO_SLOT
     key_at   : address of a copy of the piece that no other thread changes (see pending_pieces.py), then PADDING bytes
-    length, low, high : of the piece, and its key words
-    of_texts : whether the piece ends its text and is split by the tables of texts (see pretokens.ends_otherwise); slot is
-               NO_SLOT then
+    length, low, high : the number of bytes of the piece, and its key words
+    of_texts : whether the piece ends its text and is split by the tables of texts (see pretokens.ends_otherwise); then slot
+               is NO_SLOT
     marks_at : address of the piece's marks, if its pretokens are marked (see split_ahead.py); else 0
     merge    : merge_if_short or merge_pretoken
 
-    Returns the number of bytes of the ids; or, if negative, the status that `encode_pieces` must return if no piece is
-    pending. Cost: half a microsecond for a word.
+    Returns the number of bytes of the ids; or a negative status, which `encode_pieces` must return if no piece is pending.
+    Cost: half a microsecond for a word.
     """
     state = state_of(state_at)
     cache, pattern_at = state.cache, state.scan.tables
     if length > SHORT and needs_room(cache, length, id_size):
-        return -NEED_CACHE  # before a megabyte is merged for nothing
+        return -NEED_CACHE  # now, as merging a megabyte first would be in vain
     next_at = ids_at
     at = key_at
     is_stable = number_of(pattern_at, STABLE) != 0 and of_texts == 0
@@ -48,8 +48,8 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
             end = marked_end(at, key_at + length, marks_at + (at - key_at))
         else:
             end = pretoken_end(at, key_at + length, pattern_at, state.split)
-        # If there are several pretokens, one is often cached as a piece. But a piece may be split where a pretoken of the
-        # same bytes is not: `ab(?=c)|.` makes one pretoken of "ab" before "c", and two if no c follows.
+        # One of several pretokens is often cached as a piece. If the pattern is not stable, that piece may have been split:
+        # `ab(?=c)|.` makes one pretoken of "ab" before "c", but two of the piece "ab".
         n_bytes = copy_hit(cache, at, end - at, next_at) if is_stable and end - at < length else 0
         if n_bytes == 0:
             n_ids = merge(at, end - at, state.merges, state.scratch, next_at, id_size)
@@ -65,8 +65,8 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
 
 @kernel(int64, int64, int64, int64, uint64, uint64, int64, int64, int64, returns=int64)
 def encode_new_piece(state_at, slot, key_at, length, low, high, ids_at, id_size, of_texts):
-    """As `encode_and_cache`, for a piece in a text. -NEED_LONG for a piece that is too long to copy, has a pretoken that is
-    too long for a lane, or must still be split by `regex`, as it is now."""
+    """As `encode_and_cache`, for a piece in a text, which is copied first. Returns -NEED_LONG if the piece is too long to
+    copy, has a pretoken that is too long for a lane, or must be split by `regex` (once more if the text has changed)."""
     if length > MOST_COPIED:
         return -NEED_LONG
     state = state_of(state_at)
@@ -95,11 +95,12 @@ def slot_of_copy(state_at, key_at, length):
 
 @kernel(int64, int64, int64, int64, int64, int64)
 def encode_long_piece(state_at, key_at, length, ids_at, id_size, ends_text):
-    """Encode a piece, from a copy, for which `encode_pieces` returned NEED_LONG; see `encode_and_cache`.
+    """Encode a copy of a piece for which `encode_pieces` returned -NEED_LONG; see `encode_and_cache`.
 
-    ends_text : whether no text follows it
+    ends_text : whether the text ends with the piece
 
-    It is a separate kernel, as it takes seconds to compile and most processes never need it.
+    Returns -NEED_SCRATCH, too, if the piece is too long for the scratch. This is a separate kernel, as it takes seconds to
+    compile and most processes never need it.
     """
     state = state_of(state_at)
     if length > state.longest:

@@ -1,4 +1,4 @@
-"""The ids of pretokens that `regex` has found."""
+"""Encoding pretokens that `regex` has found."""
 
 from ..compiler.jit import kernel
 from ..compiler.signature import int64, reads, uint8, uint64

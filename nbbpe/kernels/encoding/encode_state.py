@@ -1,6 +1,6 @@
-"""The state of encoding: the addresses of everything that its kernels use, in one array; and the reasons why they stop.
+"""The state of encoding: one array with the addresses of everything that its kernels use; and the reasons why they stop.
 
-A call takes one address, that of a state. Passing twenty arrays from Python would take longer than encoding a short text.
+Calls only take the address of this array: passing twenty arrays from Python would take longer than encoding a short text.
 """
 
 from typing import NamedTuple
@@ -33,12 +33,12 @@ class EncodeState(NamedTuple):
     batch, n_rows      : scratch of the scan, and its rows
     scratch, longest   : scratch for merging pretokens of up to `longest` bytes
     cache              : the cache of pieces
-    n_before, displaced : how many words the slots of the cache's table had before it became longer, 0 if its entries are
-                         spread already; and scratch for that, see growing_table.spread_entries
+    n_before, displaced : the words in the slots of the cache's table before it grew, 0 if its entries are spread already;
+                         and scratch for spreading them, see growing_table.spread_entries
     pending            : new pieces that are merged together, see pending_pieces.new_pending
-    text, out, out_bytes, id_size : where a short text is copied to, and where its ids are written
+    text, out, out_bytes, id_size : where a short text is copied to; where ids are written, the room there, bytes of each
     specials           : the special tokens to find in a short text
-    breaks, n_breaks   : where these are listed, and how many there is room for
+    breaks, n_breaks   : where those found are listed, and how many there is room for
     work               : the text to encode, see Work
     """
 
@@ -71,14 +71,14 @@ class Work(NamedTuple):
     position  : start of a piece; the ids of the text before it are written
     end       : end of the text
     limit     : boundaries after it are not certain yet; `end` if no text follows
-    breaks, n_breaks : see pieces/breaks.py; the id of a break is written for it, nothing for -1
+    breaks, n_breaks : see pieces/breaks.py; the id of each break is written, unless it is -1
     marks     : address of int64[n_breaks], filled with the number of ids before each break without id (-1) that was
                 reached; 0 for no marks
     out, out_bytes : where ids are written, and the room there
     n_ids     : how many ids are written already
     id_size   : bytes of each, 2 or 4
     step      : id_size; or 0 if the ids are only counted, and `out` is just scratch
-    piece_end : if encoding stopped early: the text from `position` to here is what there must be room for
+    piece_end : if encoding stopped early, there must be room for the text from `position` to here
     """
 
     text: int
@@ -108,12 +108,12 @@ def new_work() -> NDArray[np.int64]:
 
 
 def array_of(state: EncodeState) -> NDArray[np.int64]:
-    """The array of a state. Whatever the state has addresses of must outlive it."""
+    """Make the array of a state. Everything that the state points to must outlive it."""
     return np.fromiter(numbers_of(state), dtype=np.int64, count=n_numbers(EncodeState))
 
 
 def addresses_of_scan(pattern: PatternTables, classes: NDArray[np.uint64]) -> ScanAddresses:
-    """The addresses of a pattern's tables for pieces that text follows, and of scratch."""
+    """The addresses of the scratch, and of a pattern's tables for pieces that text follows."""
     return ScanAddresses(pattern.ctypes.data + int(pattern.view(np.int64)[OF_PIECES]), classes.ctypes.data)
 
 
@@ -151,7 +151,7 @@ def addresses_of_cache(table: PieceTable, ids_pool: NDArray[np.uint8], cache_sta
 
 
 def put_specials(state: NDArray[np.int64], specials: SpecialTokens) -> None:
-    """Put other special tokens into a state; their arrays must outlive the use of the state."""
+    """Replace the special tokens of a state. Their arrays must outlive its use."""
     addresses = addresses_of_specials(specials)
     state[_SPECIALS : _SPECIALS + len(addresses)] = addresses
 
@@ -190,7 +190,7 @@ def leave(work_at, position, piece_end, n_ids):
 
 @inlined
 def finish_growth(state_at):
-    """Spread the entries of the cache if its table has become longer."""
+    """Spread the entries of the cache if its table has grown since they were entered."""
     state = state_of(state_at)
     if state.n_before != 0:
         table_at = state.cache.table

@@ -1,7 +1,7 @@
 """From text to ids in one pass: scan, look-up, and for new pieces merging and caching.
 
-Python calls `encode_pieces`; it calls `encode_work` for all batches of pieces, which calls `encode_rows` for one batch, and
-that calls `encode_row` for a piece that is not a hit in its home slot.
+Python calls `encode_pieces`, which calls `encode_work`. This scans the text, and calls `encode_rows` for each batch of
+pieces, which calls `encode_row` for each piece that is not a hit in its home slot.
 """
 
 from collections.abc import Callable
@@ -39,16 +39,16 @@ from .pending_pieces import BEHIND_BYTES, MOST_PENDING, add_pending, encode_pend
 from .piece_cache import SPARE_BYTES, copy_slot
 
 SHORT_TEXT = 1 << 14  # bytes of the longest text that `encode_pieces` takes itself
-ORDINARY, WITH_SPECIALS, WORK_ALONE = range(3)  # what to encode, see encode_pieces
+ORDINARY, WITH_SPECIALS, WORK_ALONE = range(3)  # the modes of encode_pieces
 
 _ZERO = np.uint64(0)
 
 
 @inlined
 def take_short(state_at, text, with_specials):
-    """Make all of a short text the work of a state, which has room for the text and its ids.
+    """Copy a short text into a state, which has room for it and its ids, and make it the state's work.
 
-    Returns False if it is not short, has more special tokens than there is room for, or must be converted to UTF-8 by
+    Returns False if the text is not short, has more special tokens than there is room for, or must be converted to UTF-8 by
     Python.
     """
     state = state_of(state_at)
@@ -69,29 +69,28 @@ def take_short(state_at, text, with_specials):
 
 
 @kernel(int64, TEXT_ARGUMENT, int64)
-def encode_pieces(state_at, text, what):
+def encode_pieces(state_at, text, mode):
     """Write the ids of a text's pieces, and the ids of its breaks (if >= 0), to an array.
 
     state_at : address of an EncodeState; what its addresses point to is modified
-    text     : a TextArgument; `what` says what to do with it
-    what     : ORDINARY, all of a short text is encoded, and its ids are written to the state's output. WITH_SPECIALS, the
-               same, and the state's special tokens are found in it. WORK_ALONE, the text is not read: the state's work says
-               what to encode, see encode_state.Work
+    text     : a TextArgument, not read if the mode is WORK_ALONE
+    mode     : ORDINARY: encode a short text, and write its ids to the state's output. WITH_SPECIALS: the same, and find the
+               state's special tokens in the text. WORK_ALONE: encode the state's work, see encode_state.Work
 
     Returns the number of ids if everything that can be encoded is encoded, else a negative number. For a text, this means
     that it has more than SHORT_TEXT bytes, or does not fit for another reason, and must be encoded as work. For work, the
-    progress is stored in it, and the number is a status. -NEED_OUT, -NEED_CACHE: provide more room, at least for the text
-    between position and piece end, and call again with the same work. -NEED_LONG: pass this text to `encode_long_piece`,
+    number is a status, and the work says how much is done. -NEED_OUT, -NEED_CACHE: provide more room, at least for the text
+    from `position` to `piece_end`, and call again with the same work. -NEED_LONG: pass this text to `encode_long_piece`,
     and continue after it. Cost: scan, one look-up and a 16-byte write a piece, 2 ns a byte.
 
-    There is one kernel for texts of all sizes, as all of encoding is compiled into each such kernel.
+    One kernel serves texts of all sizes: all of encoding would be compiled once more into a second one.
     """
-    if what != WORK_ALONE and not take_short(state_at, text, what == WITH_SPECIALS):
+    if mode != WORK_ALONE and not take_short(state_at, text, mode == WITH_SPECIALS):
         return -NEED_OUT
     n_rows = state_of(state_at).n_rows
     # A long piece ends the call, and the next call scans the text after it once more. So the first batch ends with the
     # first piece (an empty one may precede it): with full batches, texts of many long pieces took half their time to scan.
-    return encode_work(state_at, MIN_ROWS + 1 if what == WORK_ALONE else n_rows)
+    return encode_work(state_at, MIN_ROWS + 1 if mode == WORK_ALONE else n_rows)
 
 
 def compile_parts_beside() -> None:
@@ -107,7 +106,7 @@ def compiled_encode_pieces() -> Callable[[int, object, int], int]:
 
 @inlined
 def encode_work(state_at, n_wanted):
-    """Encode the work of a state; arguments and result as of `encode_pieces`.
+    """Encode the work of a state; result as for `encode_pieces`.
 
     n_wanted : how many rows the first batch has; each later batch has twice as many as the one before, up to `n_rows`
     """
@@ -120,7 +119,7 @@ def encode_work(state_at, n_wanted):
     next_break = first_break_after(work.breaks, work.n_breaks, work.position)
     piece = work.position
     block = work.position
-    scan_state = np.int64(0)  # not the literal, for which the scan would be compiled once more
+    scan_state = np.int64(0)  # not a literal 0, for which Numba would compile the scan once more
     while block < work.end:
         breaks = Breaks(work.breaks, next_break, work.n_breaks)
         batch = BatchAddresses(whole_batch.keys, whole_batch.homes, whole_batch.bounds, n_wanted)
@@ -165,14 +164,14 @@ def encode_rows(state_at, state, work, batch, found, next_break, ids_at, first_a
 
     state, work : the EncodeState at `state_at` and its Work, already read
     next_break  : the first break that does not end before these rows
-    ids_at, first_at, n_out : where ids are written; an earlier place in the output, from which on ids are not counted yet,
-        and the number of ids before it
+    ids_at, first_at, n_out : where the next ids are written; an earlier place in the output; and the number of ids before
+        that place
 
     Returns DONE or the status that `encode_pieces` must return, the new `ids_at`, and the next break.
     """
     pool_at, pending_at, id_size = state.cache.ids_pool, state.pending, work.id_size
     may_wait = (bound_of(batch, found) - bound_of(batch, 0)) * id_size <= BEHIND_BYTES
-    must_end = False
+    must_flush = False
     break_row = row_of_break(batch, 0, found, work.breaks, next_break, work.n_breaks)
     last_row = row_before_end(batch, break_row, found, work, next_break, state.scan.tables)
     row = 0
@@ -188,11 +187,11 @@ def encode_rows(state_at, state, work, batch, found, next_break, ids_at, first_a
             break
         is_marked = row == break_row and work.marks != 0 and id_of_break(work.breaks, next_break) < 0
         # A mark is a number of ids, so all ids before it must have been written.
-        if (must_end or n_pending(pending_at) == MOST_PENDING or is_marked) and n_pending(pending_at) > 0:
+        if (must_flush or n_pending(pending_at) == MOST_PENDING or is_marked) and n_pending(pending_at) > 0:
             ids_at = encode_pending(state_at, ids_at, first_at, n_out, id_size)
             if ids_at == 0:
                 return -NEED_CACHE, ids_at, next_break
-        must_end = False
+        must_flush = False
         if row == break_row:
             row += 1
             if bound_of(batch, row) > bound_of(batch, row - 1):
@@ -211,7 +210,7 @@ def encode_rows(state_at, state, work, batch, found, next_break, ids_at, first_a
             ids_at = following_at
             row += 1
         elif n_pending(pending_at) > 0:
-            must_end = True  # encode the pending pieces first; then the loop returns to this row
+            must_flush = True  # encode the pending pieces, then try this row again
         else:
             leave(state.work, bound_of(batch, row), bound_of(batch, row + 1), n_out + (ids_at - first_at) // id_size)
             return following_at, ids_at, next_break
@@ -220,8 +219,8 @@ def encode_rows(state_at, state, work, batch, found, next_break, ids_at, first_a
 
 @inlined
 def row_before_end(batch, break_row, n_found, work, next_break, pattern_at):
-    """The row before `break_row` (the row of the next break, or `n_found`) if no text follows its piece, so that the
-    pattern may split it differently; else `n_found`."""
+    """The row before `break_row` (the row of the next break, or `n_found`) if a text ends with its piece, which the pattern
+    may then split differently; else `n_found`."""
     if number_of(pattern_at, ENDING) == 0:
         return n_found
     ends_at = start_of_break(work.breaks, next_break) if next_break < work.n_breaks else work.end
@@ -230,14 +229,13 @@ def row_before_end(batch, break_row, n_found, work, next_break, pattern_at):
 
 @inlined
 def encode_row(state_at, state, work, batch, row, may_wait, ids_at, ends_text):
-    """Encode the piece in a row that is not a hit in its home slot: a hit elsewhere, a miss, or empty.
+    """Encode the piece in a row if it is not a hit in its home slot, but a hit elsewhere, a miss, or empty.
 
     state, work : the EncodeState at `state_at` and its Work, already read
-    may_wait    : whether there is room after the pending pieces for the ids of the batch
-    ends_text   : whether it may be split differently as no text follows it; then it may also be a hit in its home slot
+    may_wait    : whether the ids of the batch fit into the buffer after the pending pieces
+    ends_text   : whether a text ends with the piece, which may then be split differently; it may be a hit in its home slot
 
-    Returns where the next ids are written; or, if negative, the status that `encode_pieces` must return if no piece is
-    pending.
+    Returns where the next ids are written; or a negative status, which `encode_pieces` must return if no piece is pending.
     """
     table_at = state.cache.table
     piece, length = bound_of(batch, row), bound_of(batch, row + 1) - bound_of(batch, row)
@@ -254,8 +252,8 @@ def encode_row(state_at, state, work, batch, row, may_wait, ids_at, ends_text):
         slot = bring_home(batch, row, table_at, slot, length)
         return ids_at + copy_slot(table_at.slots + 8 * slot, state.cache.ids_pool, ids_at)
     low, high = prepared_key(batch, row)
-    # The first piece of a call is never pending: after the cache was emptied, other pieces might take its room again and
-    # again.
+    # The first piece of a call is never pending. Otherwise the pieces after it might fill the cache before it is cached,
+    # and call after call would stop at it.
     following_at = (
         add_pending(state_at, slot, key_at, length, low, high, ids_at) if may_wait and piece > work.position else 0
     )

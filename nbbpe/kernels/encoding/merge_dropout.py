@@ -8,8 +8,8 @@ Here pairs are taken from a heap in the order of their ranks, and each is droppe
 that is not dropped is merged, and the dropped ones go back into the heap; the pairs after it need no random number. So a
 step takes 1 / (1 - p) pairs on average.
 
-Where symbols of a vocabulary are more than a byte, such as characters, the merges that make them come first, and are never
-dropped.
+If the smallest symbols of a vocabulary are longer than a byte, such as characters, the merges that make them from bytes
+come first, and are never dropped.
 
 A pretoken that is a token although merging does not give it (see `Merges.whole`) becomes that token before all merges;
 this, too, is dropped with the probability p.
@@ -29,7 +29,7 @@ from .merge_long import (
     check_length,
     drop_first,
     entry_of,
-    join,
+    merge_at,
     new_rank,
     rank_of_row,
     sift_up,
@@ -39,7 +39,7 @@ from .merge_long import (
 from .merge_table import Merges, merged_symbol, merges_addresses, whole_token, write_id
 
 SHARE_BITS = 53  # of a random number, and of the threshold that it is compared with
-_HEAP_BYTES = 3 * 8  # of scratch for each byte of a pretoken: a merge takes an entry and adds two at most
+_HEAP_BYTES = 3 * 8  # of scratch for each byte of a pretoken: a merge takes one entry and adds at most two
 
 _11, _32 = np.uint64(11), np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -61,13 +61,13 @@ def is_dropped(random_at, threshold):
 def merge_with_dropout(text_at, n, merges_at, n_kept, scratch_at, threshold, random_at, ids_at, id_size):
     """Write the ids of the pretoken of n >= 1 bytes at `text_at`; returns their number.
 
-    n_kept    : merges of lower ranks are never dropped
+    n_kept    : pairs of ranks below this are never dropped
     threshold : uint64   the probability that a pair is dropped, times 2 ** SHARE_BITS
     random_at : address of uint64[1], modified: the state of the random numbers
     Other arguments as for merge_pretoken.
 
     The scratch holds a heap, uint64[3 n], of rank << 32 | position, and rows, see `start_rows`. Entries whose pair has
-    changed are still in the heap; they are recognised by the rank in the row, as a pair never returns to a position.
+    changed stay in the heap. They are recognised by another rank in the row, as a pair never returns to a position.
     """
     if merges_at.whole != 0:
         token_id = whole_token(merges_at.whole, text_at, n)
@@ -83,7 +83,7 @@ def merge_with_dropout(text_at, n, merges_at, n_kept, scratch_at, threshold, ran
             sift_up(heap_at, size, entry_of(rank, i))
             size += 1
     while size > 0:
-        # Dropped entries are kept after the heap, from `top` downwards: each entry taken from the heap leaves room for one.
+        # Dropped entries are kept behind the heap, from `top` downwards: each entry taken from the heap makes room for one.
         top = size
         n_dropped = np.int64(0)
         merged = np.int64(-1)
@@ -100,7 +100,7 @@ def merge_with_dropout(text_at, n, merges_at, n_kept, scratch_at, threshold, ran
                     merged = position
         if merged < 0:
             break
-        join(rows_at, merged, merged_symbol(merges_at, rank_of_row(rows_at, merged)))
+        merge_at(rows_at, merged, merged_symbol(merges_at, rank_of_row(rows_at, merged)))
         for i in range(n_dropped):
             entry = read_u64(heap_at + 8 * (top - n_dropped + i))
             if rank_of_row(rows_at, np.int64(entry & _LOW)) == np.int64(entry >> _32):
@@ -117,7 +117,7 @@ def merge_with_dropout(text_at, n, merges_at, n_kept, scratch_at, threshold, ran
 
 @kernel(reads(uint8[:]), reads(int64[:]), Merges, int64, uint64[:], uint64, uint64[:], int64, int64)
 def encode_with_dropout(text, starts, merges, n_kept, scratch, threshold, random, ids_at, id_size):
-    """Write the ids of adjacent pretokens.
+    """Write the ids of adjacent pretokens, merged with dropout.
 
     text    : uint8[* + PADDING], read;  starts : int64[n + 1], read      where each pretoken starts in it, none empty
     merges  : Merges, read;  scratch : uint64[*], overwritten             see `dropout_scratch`

@@ -2,7 +2,7 @@
 
 Merges ascend if each has a higher rank than the merges that make its two sides. Then a merge only makes pairs of higher
 ranks than its own, so ranks can be processed one after another, all pairs of a rank together. A heap costs log n for each
-pair, and a pair is at a random place in memory that is known only when it is popped; a list costs the same for every pair,
+pair, and the place of a pair in memory is random, and known only when it is popped; a list costs the same for every pair,
 and its places are prefetched. Merges from training always ascend; merges of other tokenizer files may not.
 """
 
@@ -26,7 +26,7 @@ from .merge_table import byte_pair_rank, id_of, merged_symbol, pair_rank, prefet
 
 CHILDREN = 4  # of a node of the heap: half the levels of a binary one, and a node's children are in one or two cache lines
 MOST_BYTES = 2**32 - 1  # of a pretoken: positions have 32 bits
-PLACES = 14  # in a block of a list, which is a cache line with two numbers more
+PLACES = 14  # positions in a block of a list: with two more numbers they fill a cache line
 AHEAD = 8  # how many pairs in advance the cache line of a pair in the table is prefetched
 
 # Offsets in bytes: of the columns of a row, and of the two numbers of a block that follow its places.
@@ -37,7 +37,7 @@ _32 = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _NO_RANKS = np.uint64(0xFFFFFFFFFFFFFFFF)
 _ZERO, _ONE, _63 = np.uint64(0), np.uint64(1), np.uint64(63)
-_QUEUE_BYTES = 3 * 3 * 8  # of the queues of merge_long for each byte of a pretoken; most are never touched
+_QUEUE_BYTES = 3 * 3 * 8  # of the three queues of merge_long, for each byte of a pretoken; most are never touched
 _ENDS_BYTES = 6 * 8
 ROW_BYTES = 8  # a symbol and a rank
 _BLOCK_BYTES = 64  # a cache line
@@ -57,7 +57,7 @@ def long_scratch(longest: int, n_ascending: int) -> int:
     rows = ROW_BYTES * (longest + 2)
     if not n_ascending:
         return _QUEUE_BYTES * longest + _ENDS_BYTES + rows
-    # Each merge removes a place from the lists and adds two at most. The list of every rank may have one block that is not
+    # Each merge removes a place from the lists and adds at most two. The list of each rank may have one block that is not
     # full.
     n_places = 2 * longest
     n_blocks = n_places // PLACES + min(n_places, n_ascending)
@@ -74,7 +74,7 @@ def start_rows(rows_at, text_at, n, merges_at):
         its length, so that the neighbours of any symbol are found from the rows next to it
         the rank of the pair that starts there, or -1
     """
-    write_u32(rows_at - ROW_BYTES + _SYMBOL, 0)  # of one byte: before position 0 comes -1
+    write_u32(rows_at - ROW_BYTES + _SYMBOL, 0)  # a symbol of one byte, so that -1 is the position before 0
     for i in range(n):
         row_at = rows_at + ROW_BYTES * i
         symbol = np.int64(read_u8(text_at + i))
@@ -90,13 +90,13 @@ def start_rows(rows_at, text_at, n, merges_at):
 
 @inlined
 def of_row(rows_at, position, column):
-    """A column of the row at a position."""
+    """The number in a column of the row at a position."""
     return np.int64(read_i32(rows_at + ROW_BYTES * position + column))
 
 
 @inlined
 def rank_of_row(rows_at, position):
-    """The rank of the pair at a position, or less than 0."""
+    """The rank of the pair at a position, or -1."""
     return of_row(rows_at, position, _RANK)
 
 
@@ -108,7 +108,7 @@ def before_row(rows_at, position):
 
 @inlined
 def after_row(rows_at, position):
-    """The position of the symbol after the one at a position, or that of the end."""
+    """The position of the symbol after the one at a position; the end of the pretoken for the last symbol."""
     length = -of_row(rows_at, position + 1, _SYMBOL)
     return position + (np.int64(1) if of_row(rows_at, position, _SYMBOL) < 256 else length)
 
@@ -126,8 +126,8 @@ def write_ids(rows_at, n, merges_at, ids_at, id_size):
 
 
 @inlined
-def join(rows_at, position, symbol):
-    """Replace the symbol at a position and the next one by one symbol, without a rank."""
+def merge_at(rows_at, position, symbol):
+    """Replace the symbol at a position and the next one by `symbol`. Its pair has no rank until `new_rank` is called."""
     row_at = rows_at + ROW_BYTES * position
     removed = after_row(rows_at, position)
     after = after_row(rows_at, removed)
@@ -153,13 +153,13 @@ def new_rank(rows_at, n, left, merges_at):
 
 @inlined
 def entry_of(rank, position):
-    """A pair as a number: pairs are merged in the order of these."""
+    """A pair as a number: pairs are merged in the order of these numbers."""
     return (np.uint64(rank) << _32) | np.uint64(position)
 
 
 @inlined
 def sift_up(heap_at, child, entry):
-    """Put `entry` at the free node `child` or above, where the heap property holds. Cost: O(log child)."""
+    """Insert `entry` into a heap of `child` entries. Cost: O(log child)."""
     while child > 0:
         above = read_u64(heap_at + 8 * ((child - 1) // CHILDREN))
         if above <= entry:
@@ -174,7 +174,7 @@ def drop_first(heap_at, size):
     """Remove the first entry of a heap, in which `size` others remain. Cost: O(log size)."""
     if size == 0:
         return
-    parent, entry = np.int64(0), read_u64(heap_at + 8 * size)  # the last one is put where the heap property holds
+    parent, entry = np.int64(0), read_u64(heap_at + 8 * size)  # the last entry, which moves down from the first node
     while True:
         first = CHILDREN * parent + 1
         if first >= size:
@@ -192,10 +192,12 @@ def drop_first(heap_at, size):
 
 @inlined
 def push(queues_at, room, ends_at, entry):
-    """Add an entry: to a sorted queue whose last is not greater, in one step, or else to the heap, in O(log size) steps.
+    """Add an entry to a sorted queue that is empty or ends with no greater entry; if neither is, to the heap.
 
     queues_at, room : address of uint64[3, room]   two sorted queues and a heap
     ends_at         : address of int64[6]          the first entry of each and the one after the last
+
+    Cost: one step for a queue, O(log size) for the heap.
     """
     for i in range(2):
         queue_at, limits_at = queues_at + 8 * room * i, ends_at + 16 * i
@@ -243,10 +245,10 @@ def merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size):
 
     The scratch holds
 
-    queues : uint64[3, 3 n]   rank << 32 | position, including entries that have become invalid: two queues for entries that
-                         arrive in order, and a heap (a tree in an array; a node has CHILDREN children) for the others. If
-                         a letter is repeated a million times, nearly all entries arrive in order, and a heap would take
-                         most of the time
+    queues : uint64[3, 3 n]   rank << 32 | position, also of pairs that have changed: two queues for entries that arrive in
+                         order, and a heap (a tree in an array; a node has CHILDREN children) for the others. If a letter is
+                         repeated a million times, nearly all entries arrive in order, and a heap would take most of the
+                         time
     ends : int64[6]      see `push`
     rows : int32[n, 2]   see `start_rows`
 
@@ -271,7 +273,7 @@ def merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size):
         rank = np.int64(least >> _32)
         if of_row(rows_at, position, _RANK) != rank:
             continue
-        join(rows_at, position, merged_symbol(merges_at, rank))
+        merge_at(rows_at, position, merged_symbol(merges_at, rank))
         for left in (position, before_row(rows_at, position)):
             if left >= 0:
                 rank = new_rank(rows_at, n, left, merges_at)
@@ -285,9 +287,9 @@ def add_place(lists, free, n_blocks, rank, position):
     """Add a position to the list of a rank.
 
     lists          : see `merge_by_rank`
-    free, n_blocks : the first of the blocks that were freed, or -1; the number of blocks that were ever in use
+    free, n_blocks : the first block that was freed, or -1; the number of blocks that were ever in use
 
-    Returns `free` and `n_blocks`.
+    Returns the new `free` and `n_blocks`.
     """
     groups_at, words_at, ends_at, blocks_at = lists
     group_at, word_at, end_at = groups_at + 8 * (rank >> 12), words_at + 8 * (rank >> 6), ends_at + 8 * rank
@@ -329,7 +331,7 @@ def place_of(places_at, i):
 
 @inlined
 def take_rank(groups_at, words_at, group):
-    """The lowest rank that has a list, of those in a group that is not empty; its list is removed."""
+    """Remove the list of the lowest rank in a group that is not empty; returns this rank."""
     group_at = groups_at + 8 * group
     words = read_u64(group_at)
     word = group << 6 | trailing_zeros(words)
@@ -343,12 +345,12 @@ def take_rank(groups_at, words_at, group):
 
 @inlined
 def merge_run(rows_at, position, rank, symbol, merged_at, n_merged):
-    """Merge a run of overlapping pairs of one rank, of which one is at `position`, from left to right.
+    """Merge a run of overlapping pairs of one rank from left to right; `position` is that of any of them.
 
     merged_at, n_merged : address of uint32[*], filled from n_merged on     the positions of the new symbols, whose pairs
                           must be looked up
 
-    Returns n_merged.
+    Returns the new `n_merged`.
     """
     before = before_row(rows_at, position)
     while before >= 0 and of_row(rows_at, before, _RANK) == rank:
@@ -357,7 +359,7 @@ def merge_run(rows_at, position, rank, symbol, merged_at, n_merged):
     while True:
         removed = after_row(rows_at, position)
         goes_on = of_row(rows_at, removed, _RANK) == rank
-        join(rows_at, position, symbol)
+        merge_at(rows_at, position, symbol)
         write_u32(merged_at + 4 * n_merged, position)
         n_merged += 1
         position = after_row(rows_at, position)
@@ -372,8 +374,8 @@ def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
     The scratch holds
 
     groups : uint64[*]        bit w % 64 of groups[w / 64] says that words[w] is not 0; else words[w] is undefined
-    words  : uint64[*]        bit r % 64 of words[r / 64] says that rank r has a list; else ends[r] is undefined. So
-                              clearing and searching cost one bit for 64 ranks
+    words  : uint64[*]        bit r % 64 of words[r / 64] says that rank r has a list; else ends[r] is undefined. So only
+                              groups, one bit for 64 ranks, must be cleared and searched
     ends   : int32[n_ranks, 2]   the first and the last block of the list of each rank
     rows   : int32[n, 2]      see `start_rows`
     merged : uint32[n / 2]    see `merge_run`
@@ -435,7 +437,7 @@ def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
             if i >= AHEAD:
                 position = place_of(merged_at, i - AHEAD)
                 for left in (before_row(rows_at, position), position):
-                    if left >= 0 and left != last:  # the pair of `last` was looked up with the symbol after it
+                    if left >= 0 and left != last:  # the pair at `last` has already been looked up
                         found = new_rank(rows_at, n, left, merges_at)
                         if found != _NONE:
                             free, n_blocks = add_place(lists, free, n_blocks, found, left)

@@ -1,4 +1,4 @@
-"""Applying merges to one pretoken: a short one in a lane, longer ones as in merge_long.py."""
+"""Applying merges to one pretoken: in a lane if it is short (merge_short.py), else over linked rows (merge_long.py)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ def merge_short(text_at, n, merges_at, scratch_at, ids_at, id_size):
 
 @inlined
 def merge_if_short(text_at, n, merges_at, scratch_at, ids_at, id_size):
-    """As merge_pretoken; but a pretoken of more than SHORT bytes is not merged, and the result is -1.
+    """As merge_pretoken; but for a pretoken of more than SHORT bytes, do nothing and return -1.
 
     Its callers compile seconds faster than those of merge_pretoken, and few texts have longer pretokens.
     """

@@ -1,4 +1,4 @@
-"""Merging short pretokens, several at a time: each has a lane, and each pair in it a turn; the least turn is next.
+"""Merging short pretokens, several at a time, each in its lane. Each pair has a turn, and the least turn is merged next.
 
 Merging is a chain of look-ups, each of which waits for the one before. So a merge and the look-ups that it needs are two
 steps, and each step is done in all lanes before the next one: while the cache lines of one lane are loaded, the other lanes
@@ -40,7 +40,7 @@ from .merge_table import (
     write_id,
 )
 
-SHORT = 254  # bytes up to which a pretoken's positions, with one more at each end, are numbers of one byte
+SHORT = 254  # bytes of the longest short pretoken: its positions, and one more at each end, fit in a byte
 RANK_AT = POSITION_BITS + CONTEST_BITS  # the lowest bit of the rank in a turn
 CONTESTED = BOTH_CONTESTED << POSITION_BITS
 NO_TURN = 0xFFFFFFFF
@@ -99,15 +99,14 @@ def start_short(lane_at, text_at, n, merges_at):
 
 @inlined
 def settle_short(lane_at, merges_at):
-    """Do at once those merges of bytes in a new lane that no other merge can precede: two in five merges of an English
-    word.
+    """Do all merges of bytes in a new lane that no other merge can precede: two in five merges of an English word.
 
-    No other merge takes a byte of a pair that is not contested (see merge_table.contested_bytes) and whose neighbours have
-    their turns after it. The new symbol merges at higher ranks only, as merges ascend if any pair is not contested. So the
-    pair can be merged first; and while each ordinary step waits for the one before, these merges do not wait.
+    If a pair is not contested (see merge_table.contested_bytes) and the pairs next to it have later turns, no other merge
+    takes one of its bytes first. Its symbol merges at higher ranks only, as merges ascend if any pair is not contested. So
+    the pair can be merged now; and while each ordinary step waits for the one before, these merges do not wait.
 
-    It looks up the new pairs itself, as these look-ups do not wait for each other. A second loop for them, after one that
-    prefetches their cache lines, cost more by its mispredicted end than it saved. Only the first BLOCK positions are read.
+    The new pairs are looked up here, as these look-ups do not wait for each other. Prefetching their cache lines in a loop
+    before cost more, as the end of another loop is mispredicted, than it saved. Only the first BLOCK positions are read.
     """
     symbols_at, turns_at, after_at = lane_at + SYMBOLS_AT, lane_at + TURNS_AT, lane_at + AFTER_AT
     settled = least_of_three(turns_at, CONTESTED)

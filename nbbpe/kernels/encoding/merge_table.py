@@ -1,7 +1,7 @@
 """The merges of a tokenizer as tables: which symbol a pair becomes, and at which rank.
 
-Inside the kernels a token is a *symbol*: 0 to 255 are the single bytes, and all others follow. Two tables say what a
-pair's rank is. Pairs of bytes, with which every pretoken begins, are found in a table of all 65,536. All other pairs are
+Inside the kernels a token is a *symbol*: 0 to 255 are the single bytes, and all others follow. The ranks of pairs are in
+two tables. Pairs of bytes, with which every pretoken begins, are found in a table of all 65,536. All other pairs are
 in a hash table whose buckets are cache lines of eight entries, compared all at once: a look-up has no branch that could be
 mispredicted, and most look-ups of a new pretoken find nothing.
 
@@ -46,13 +46,13 @@ CONTEST_BITS = 2  # of a pair of bytes: which of the two bytes another merge may
 RIGHT_CONTESTED, LEFT_CONTESTED, BOTH_CONTESTED = 1, 2, 3
 _NO_BYTE_PAIR = NO_RANK << CONTEST_BITS | BOTH_CONTESTED
 
-_MOST_GAPS = 16  # ids for each symbol, up to which a table of all ids is made
-MOST_LINES = 64  # that a look-up reads; of tables that are half full, one in 10^20 would need more
+_MOST_GAPS = 16  # ids for each symbol: with fewer, a table of all ids is made
+MOST_LINES = 64  # that a look-up reads; in tables that are half full, one in 10^20 would need more
 
 _FREE = np.uint64(0xFFFFFFFFFFFFFFFF)
 _SYMBOL_SHIFT = np.uint64(_SYMBOL_BITS)
 _KEY_SHIFT = np.uint64(KEY_SHIFT)
-_LAST = np.uint64(1 << RANK_BITS)  # of the last entry of a line: no entry of this line is in the next line
+_LAST = np.uint64(1 << RANK_BITS)  # in the last entry of a line: no entry of this line is in the next line
 
 
 @structure(uint64[:], uint32[:], uint32[:], uint32[:], uint64[:], int64, uint8[:], uint64)
@@ -66,8 +66,8 @@ class Merges(NamedTuple):
                                           its bytes are contested, see `contested_bytes`; all ones if it has no rank
     symbols     : uint32[*]               the symbol that a pair of each rank becomes, shortened by `without_final_run`
     ids         : uint32[*]               the id of each symbol, likewise
-    whole       : uint64[*]               tokens that merging does not give, but that a pretoken of their bytes becomes, see
-                                          `pack_whole`; empty for most vocabularies
+    whole       : uint64[*]               tokens that merging their bytes does not give, but that a pretoken of these bytes
+                                          becomes, see `pack_whole`; empty for most vocabularies
     n_ascending : int                     the number of ranks, if each merge has a higher rank than the merges that make its
                                           two sides: then a long pretoken can be merged rank by rank (merge_long); else 0
     joins       : uint8[*]                bits of the places at which merges join (unmergeable_boundaries); empty if they
@@ -131,10 +131,10 @@ def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any], number
 
 
 def without_final_run(numbers: NDArray[Any]) -> NDArray[np.uint32]:
-    """Numbers of which the last run n, n + 1, n + 2, ... is shortened to n; uint32[*], not empty.
+    """Numbers whose last run n, n + 1, n + 2, ... is shortened to n; uint32[*], not empty.
 
-    Most vocabularies number their tokens in the order of the merges, so that few numbers remain. Then a merge need not look
-    up its result, at an address that is mostly in no cache, which takes 3 to 10 % off a first pass.
+    Most vocabularies number their tokens in the order of the merges, so that few numbers remain. Then a merge need not read
+    its result from an address that is mostly in no cache, which takes 3 to 10 % off a first pass.
     """
     steps = np.flatnonzero(np.diff(numbers) != 1)
     n_kept = steps[-1] + 2 if len(steps) else 1
@@ -148,8 +148,9 @@ def new_merges(
     results: NDArray[np.int32],
     byte_ids: NDArray[np.int32],
 ) -> Merges:
-    """Make the tables from merges: ids of left and right, rank, and id of the result of each; and the bytes' ids.
+    """Make the tables of merges.
 
+    lefts, rights, ranks, results : of each merge, the ids of its two sides, its rank, and the id of its result; int32[n]
     byte_ids : int32[256]; -1 for a byte that no text has
     If a pair comes twice, its lower rank is kept. Merges must come by ascending rank (else ValueError), and merges of one
     rank must have one result (unchecked).
@@ -180,13 +181,13 @@ def new_merges(
 
 
 def _symbols_of(byte_ids: NDArray[np.int32], columns: list[NDArray[np.int32]]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
-    """The id of each symbol, and the symbols that columns of ids stand for, int64[n] each."""
+    """The id of each symbol; and for each column of ids the column of their symbols, int64[n]."""
     highest = max(int(each.max(initial=0)) for each in (byte_ids, *columns))
     if highest >= _MOST_GAPS * (len(byte_ids) + len(columns[0])):
         ids = np.concatenate([byte_ids, _others(np.concatenate(columns), byte_ids)])
         order = np.argsort(ids)
         return ids, [order[np.searchsorted(ids, each, sorter=order)].astype(np.int64) for each in columns]
-    # By a table of all ids, which takes a fifth of the time of sorting and searching.
+    # A table of all ids takes a fifth of the time of sorting and searching.
     is_other = np.zeros(highest + 1, dtype=np.bool_)
     for each in columns:
         is_other[each] = True
@@ -200,7 +201,7 @@ def _symbols_of(byte_ids: NDArray[np.int32], columns: list[NDArray[np.int32]]) -
 
 
 def _others(numbers: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
-    """As np.setdiff1d, for which NumPy imports numpy.ma, 10 ms: the distinct numbers that are not in `known`, ascending."""
+    """The distinct numbers not in `known`, ascending. (np.setdiff1d would do, but imports numpy.ma, which takes 10 ms.)"""
     numbers, known = np.sort(numbers), np.sort(known)
     distinct = numbers[np.diff(numbers, prepend=numbers[:1] - 1) != 0]
     return distinct[known[np.searchsorted(known, distinct).clip(max=len(known) - 1)] != distinct]
@@ -258,7 +259,7 @@ def enter_merge(merges, left, right, rank):
 
 @inlined
 def has_long_searches(entries):
-    """Whether a look-up would read more than MOST_LINES lines, as this many adjacent lines overflow."""
+    """Whether so many adjacent lines overflow that a look-up would read more than MOST_LINES lines."""
     n_over = 0
     for i in range(LINE - 1, 2 * entries.shape[0], LINE):  # twice, because the first line follows the last
         n_over = n_over + 1 if entries[i & (entries.shape[0] - 1)] & _LAST == 0 else 0
@@ -291,7 +292,7 @@ def fill_merges(lefts, rights, ranks, results, ends, merges):
 
 
 def pack_whole(table: PieceTable) -> NDArray[np.uint64]:
-    """A piece table from tokens to ids as one array, which is cheaper to pass: length of the slots, state, slots, pool."""
+    """A piece table from tokens to ids as one array, which is cheaper to pass: number of slot words, state, slots, pool."""
     pool = np.zeros(-(-len(table.pool) // 8), dtype=np.uint64)
     pool.view(np.uint8)[: len(table.pool)] = table.pool
     return np.concatenate([np.array([len(table.slots)], dtype=np.uint64), table.state.view(np.uint64), table.slots, pool])
@@ -336,8 +337,10 @@ def pair_key(left, right):
 
 @inlined
 def first_entry(key, mask, factor):
-    """Where the search for a pair starts: the first entry of a line; `mask` is one less than the number of entries, and
-    the factor is the secret of Merges."""
+    """The first entry of the line where the search for a pair starts.
+
+    mask : one less than the number of entries;  factor : the secret of Merges
+    """
     return np.int64(key * factor >> np.uint64(32)) * LINE & mask
 
 
@@ -348,8 +351,8 @@ def pair_rank(merges_at, left, right):
     key = pair_key(left, right)
     entry = first_entry(key, mask, np.uint64(merges_at.secret))
     rank = rank_in_line(entries_at + 8 * entry, key)
-    # Few lines overflow, so few look-ups go on. Testing this first keeps the branch predictable: a mispredicted branch
-    # discards the work that was begun after it, which costs as much as several look-ups.
+    # Few lines overflow, so few look-ups read another line. Testing this first keeps the branch predictable: a mispredicted
+    # branch discards the work that was begun after it, which costs as much as several look-ups.
     while read_u64(entries_at + 8 * (entry + LINE - 1)) & _LAST == 0 and rank == NO_RANK:
         entry = (entry + LINE) & mask
         rank = rank_in_line(entries_at + 8 * entry, key)
@@ -377,7 +380,7 @@ def byte_pair(merges_at, left, right):
 
 @inlined
 def number_at(numbers_at, last, i):
-    """Number i of a sequence that `without_final_run` shortened to numbers 0 to `last`, which are at an address."""
+    """Number i of a sequence, of which `without_final_run` kept numbers 0 to `last`; these are at `numbers_at`."""
     listed = min(i, last)
     return np.int64(read_u32(numbers_at + 4 * listed)) + (i - listed)
 

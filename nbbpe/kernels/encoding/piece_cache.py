@@ -1,9 +1,8 @@
 """The cache of pieces: the ids of each, in a piece table.
 
-If the ids are few, the two values of a slot, 16 bytes, hold them in the format of the output, and the number of their bytes
-in the last two bytes. If they are more, the last two bytes are POOLED, and the bytes before them hold the place of the ids
-in a pool, and the number of their bytes. A slot's ids are always written to the output as 16 bytes: the next piece
-overwrites the surplus.
+Few ids are stored in the two values of a slot, 16 bytes, in the format of the output; the last two bytes are the number of
+their bytes. More ids are stored in a pool: then the last two bytes are POOLED, and those before are the place in the pool
+and the number of their bytes. All 16 bytes of a slot are copied to the output: the next piece overwrites the surplus.
 
 At its limits the cache is emptied: single pieces are never evicted.
 """
@@ -32,8 +31,8 @@ IDS_USED, LIMIT = range(2)
 STATE_SIZE = 2
 INLINE_ID_BYTES = 14  # of ids that are stored in a slot
 POOLED = 0xFFFF
-SPARE_BYTES = 32  # room after the ids in the output and in the pool: they are copied this many bytes at a time
-BYTES_PER_PIECE = 64  # of the pool of long keys for each piece that may be cached, at most
+SPARE_BYTES = 32  # room after the ids in the output and in the pool, as ids are copied this many bytes at a time
+BYTES_PER_PIECE = 64  # at most, of the pool of long keys, for each piece that may be cached
 
 _SIZE_SHIFT = np.uint64(48)
 _BELOW_SIZE = np.uint64((1 << 48) - 1)
@@ -79,14 +78,14 @@ def needs_room(cache, length, id_size):
 
 @inlined
 def copy_ids(from_at, to_at, n_bytes):
-    """Copy the bytes of ids, SPARE_BYTES at a time: up to as many more than there are."""
+    """Copy `n_bytes` of ids, and up to SPARE_BYTES more: they are copied this many at a time."""
     for i in range(0, n_bytes, SPARE_BYTES):
         copy_32(from_at + i, to_at + i)
 
 
 @inlined
 def copy_slot(slot_at, pool_at, to_at):
-    """Copy the ids of a slot, and up to SPARE_BYTES more; returns how many bytes they take, 0 for a free slot."""
+    """Copy the ids of a slot, and up to SPARE_BYTES more; returns how many bytes the ids take, 0 for a free slot."""
     n_bytes = np.int64(read_u16(slot_at + 30))
     if n_bytes == POOLED:
         n_bytes = np.int64(read_u64(slot_at + 24) & _BELOW_SIZE)
@@ -103,8 +102,8 @@ def cache_ids(cache, slot, key_at, length, low, high, ids_at, n_bytes):
     slot, key_at, length, low, high : as for piece_table.insert
     ids_at, n_bytes : the ids; SPARE_BYTES more may be read
 
-    Returns False, and stores nothing, if there is no room: the table or a pool must grow, or be emptied at the limits. A
-    piece that would not even fit into an empty cache is not stored, and True is returned; likewise if the slot is NO_SLOT.
+    Returns False, and stores nothing, if there is no room: the table or a pool must grow, or the cache be emptied at its
+    limits. Returns True, and stores nothing, if the piece would not even fit into an empty cache, or the slot is NO_SLOT.
     """
     if slot == NO_SLOT:
         return True

@@ -2,7 +2,7 @@
 
 Such a vocabulary merges the adjacent pair whose joined bytes are the token of lowest rank. Mostly this is equivalent to a
 list of merges. Call a token *regular* if its bytes, merged by ranks below its own, become exactly two tokens: its two
-sides. Where every token is regular, no other two sides of a token ever meet:
+sides. If every token is regular, a token is only ever merged from its two sides:
 
 Suppose that so far all merges were of such sides, and that the next pair to merge joins to the token t. Nothing has been
 merged across the edges of t's bytes, so these bytes were merged as they would be alone; and as the lowest rank comes first,
@@ -30,19 +30,19 @@ def find_sides(text, starts, merges, scratch, out, sides):
     """Find the two sides of each token, and enter them into the table of merges.
 
     text    : uint8[* + PADDING]     the tokens' bytes, one after another, by ascending rank; starts : int64[n + 1]
-    merges  : Merges, modified       of `empty_merges`, with room for n; token i has rank i, and a symbol itself as id
+    merges  : Merges, modified       of `empty_merges`, with room for n; token i has rank i, and a symbol is its own id
     scratch : see merge_pretoken.new_scratch;  out : uint32[*]     room for the longest token
-    sides   : int64[n, 2], filled    symbols; of a token of one byte, its own and -1
+    sides   : int64[n, 2], filled    two symbols; for a token of one byte, its own symbol and -1
 
     Returns the number of the first token that is not regular, or n; -1 if the table found no line for a pair, and needs
     another secret. Cost: merging n tokens.
     """
     merges_at = merges_addresses(merges)
-    id_size = np.int64(4)  # not the literal, for which another version of merging would be compiled
+    id_size = np.int64(4)  # not a literal 4, for which Numba would compile merging once more
     for token in range(sides.shape[0]):
         at, n = address_of(text) + starts[token], starts[token + 1] - starts[token]
-        # As merge_pretoken does if `n_ascending` is 0. The first use on a machine waits until this kernel is compiled, and
-        # the other way of merging would add half a second.
+        # What merge_pretoken does if `n_ascending` is 0. The first use on a machine waits until this kernel is compiled;
+        # merge_pretoken's other way of merging would add half a second.
         n_out = merge_if_short(at, n, merges_at, address_of(scratch), address_of(out), id_size)
         if n_out < 0:
             n_out = merge_long(at, n, merges_at, address_of(scratch), address_of(out), id_size)
@@ -59,16 +59,16 @@ def find_sides(text, starts, merges, scratch, out, sides):
 
 @kernel(reads(int64[:]), reads(int32[:]), reads(int32[:]), reads(int32[:]), int32[:], int32[:], int32[:], int32[:])
 def find_pairs(lengths, starts_with, ends_with, ids, at_length, lefts, rights, results):
-    """List all pairs of tokens that join to a token: by ascending token, and of one token the shortest left first.
+    """List all pairs of tokens that join to a token, by ascending token; for one token, the shortest left side first.
 
     lengths     : int64[n]            bytes of each token
     starts_with : int32[n]            the number of the longest other token that each begins with, or -1
     ends_with   : int32[n]            the number of the longest other token that each ends with, or -1
     ids         : int32[n]
     at_length   : int32[longest + 1], scratch, -1 throughout before and after
-    lefts, rights, results : int32[*], filled as far as they reach
+    lefts, rights, results : int32[*], filled as far as there is room
 
-    All tokens that one begins with are a chain in `starts_with`, from the longest to the shortest; likewise at the end.
+    The tokens that one begins with form a chain in `starts_with`, from the longest to the shortest; likewise at its end.
 
     Returns the number of pairs. Cost: one step for each link of these chains, of which there are fewer than bytes.
     """
@@ -105,7 +105,7 @@ def mark_unmerged(text, starts, merges, scratch, out, is_unmerged):
     Cost: merging n tokens.
     """
     merges_at = merges_addresses(merges)
-    id_size = np.int64(4)  # not the literal, for which another version of merging would be compiled
+    id_size = np.int64(4)  # not a literal 4, for which Numba would compile merging once more
     for token in range(is_unmerged.shape[0]):
         at, n = address_of(text) + starts[token], starts[token + 1] - starts[token]
         is_unmerged[token] = merge_pretoken(at, n, merges_at, address_of(scratch), address_of(out), id_size) != 1

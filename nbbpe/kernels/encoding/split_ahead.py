@@ -1,14 +1,14 @@
-"""Text that `regex` has split ahead of the kernels, so that it is called once for many new pieces.
+"""Text that `regex` has split before the kernels reach it, so that `regex` is called once for many new pieces.
 
-An array of int64 takes the place of the scratch of splitting (EncodeState.split) where the pattern is left to `regex`:
+If `regex` splits for a pattern, EncodeState.split is not the scratch of splitting, but this array of int64:
 
-    FROM, TO   addresses of text: a piece that lies between them is marked
-    N_MARKED   how many bytes of new pieces were split by marks
+    FROM, TO   addresses of text: pieces between them are marked
+    N_MARKED   how many bytes of new pieces were split by these marks
     LAST       position in the window of the piece for which `regex` was called last, or NOWHERE
     REACH      how many bytes to split ahead next
     marks      uint8[MOST_AHEAD] from offset MARKS on, one for each byte from FROM on: 1 where a pretoken ends after it
     text       uint8[MOST_AHEAD] from offset SPLIT on: the bytes from FROM on, as they were when `regex` split them
-    own marks  scratch for one piece of MOST_MARKED bytes, from offset OWN_MARKS on, that is split by partial automata
+    own marks  from offset OWN_MARKS on: scratch for one piece of up to MOST_MARKED bytes that partial automata split
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ def clear_marks(ahead: NDArray[np.int64]) -> None:
 
 @inlined
 def marks_of(ahead_at, at, length):
-    """The address of the mark of the first byte of a piece, or 0 if it is not marked; at : address of the piece itself."""
+    """The address of the marks of the piece at an address, whose bytes are then added to N_MARKED; or 0 if it has none."""
     start = read_i64(ahead_at + 8 * FROM)
     if at < start or at + length > read_i64(ahead_at + 8 * TO):
         return np.int64(0)
@@ -50,8 +50,8 @@ def marks_of(ahead_at, at, length):
 
 @inlined
 def own_marks(ahead_at, copy_at, length, pattern_at):
-    """The address of the marks of a copy of a piece, made by partial automata, and how many pretokens it has; both 0 if
-    that is undecided."""
+    """Mark the pretokens of a copy of a piece by partial automata; returns the address of the marks, and how many pretokens
+    there are, or 0 for both if this is undecided."""
     if length > MOST_MARKED:
         return np.int64(0), 0
     marks_at = ahead_at + OWN_MARKS
@@ -61,7 +61,7 @@ def own_marks(ahead_at, copy_at, length, pattern_at):
 
 @inlined
 def is_as_split(copy_at, length, marks_at):
-    """Whether a copy of a marked piece has the bytes that were split: another thread may have changed the text since."""
+    """Whether a copy of a marked piece has the bytes that `regex` split: another thread may have changed the text since."""
     split_at = marks_at + (SPLIT - MARKS)
     different = 0
     for i in range(length):
