@@ -1,7 +1,7 @@
 """Finding certain boundaries: the places in a text that no match of the split pattern can straddle.
 
 Boundaries follow from the classes of adjacent characters, by the rules of the pattern (see pattern_tables.py). Rules are
-bits here: each byte has eight bits that say by which rules a boundary may follow it, eight that say by which rules one may
+bits here: each byte has eight bits for the rules by which a boundary may follow it, eight for those by which one may
 precede it, and so on. There is a boundary between two bytes if these two sets have a bit in common: all boundaries of 64
 bytes come from a few look-ups and vector operations, without a branch.
 
@@ -43,10 +43,10 @@ from .pattern_tables import (
     number_of,
 )
 
-# The state of a scan, from its lowest bit: the rules of the last byte in the first parts, and in the last parts; and from
-# ENTERED on what character_classes.class_each leaves.
+# The state of a scan, from its lowest bit: the rules of the last byte; from MORE_ENTERED on, its rules in the last parts of
+# the tables; and from ENTERED on what character_classes.class_each leaves.
 MORE_ENTERED, STATE_BITS = 8, 26
-MANY = 12  # non-ASCII bytes in a block, from which on classing them together costs less than one at a time
+MANY = 12  # non-ASCII bytes in a block: classing so many together costs less than one at a time
 
 _FIRST_LONG, _FIRST_SURROGATE, _END_SURROGATES = 0x800 >> 6, 0xD800 >> 6, 0xE000 >> 6  # pages of 64 code points
 _MORE_FIRST = 3 * 128  # in the rules of ASCII, part 3
@@ -61,12 +61,12 @@ def new_classes() -> NDArray[np.uint64]:
 
 @inlined
 def class_together(block_at, classes_at, pattern_at):
-    """Class the characters of two and three bytes in a block; characters that differ only in their last byte, all at once.
+    """Class the characters of two and three bytes in a block; all at once those that differ only in their last byte.
 
     classes_at : uint8[64], modified at the bytes of characters that are classed
 
-    Returns the bits of these bytes. Not classed are longer characters, one that continues in the next block, and invalid
-    UTF-8. Cost: about 10 ns, and 6 for each distinct prefix of characters (most scripts have one or two in a block).
+    Returns the bits of these bytes. Longer characters, one that continues in the next block, and invalid UTF-8 are not
+    classed. Cost: about 10 ns, and 6 for each distinct prefix of characters (most scripts have one or two in a block).
     """
     tables_at = pattern_at + LOW_CLASSES
     following = mask_between(block_at, 0x80, 0x40)
@@ -129,14 +129,14 @@ def block_cuts(block_at, state, pattern_at, classes_at):
             others, more_leaving = ascii_more_cuts(block_at, rules_at, kinds_at, more_entered)
             cuts |= others
             leaving |= more_leaving << MORE_ENTERED
-        elif more_rules != 0:  # the next block may begin with another character
+        elif more_rules != 0:  # the next block may begin with a character that is not ASCII
             last = np.int64(read_u8(block_at + BLOCK - 1))
             leaving |= np.int64(read_u8(rules_at + _MORE_FIRST + last)) << MORE_ENTERED
         return cuts, more_cuts, leaving
     look_up_128(pattern_at + ASCII_CLASSES, block_at, classes_at)
     entered = (_ONE << np.uint64((state >> ENTERED) & 15)) - _ONE
     rest = high
-    if entered:  # a branch: otherwise, each block would wait for the one before
+    if entered:  # a branch, so that a block does not wait for the state of the one before
         blend_64(classes_at, entered, (state >> ENTERED_CLASS) & 63)
         rest &= ~entered
     together = np.uint64(0)
@@ -155,7 +155,7 @@ def block_cuts(block_at, state, pattern_at, classes_at):
 
 @inlined
 def class_bits(character_class, classes_at):
-    """The bytes of a class in the last block of `block_cuts`, if not all of it is ASCII."""
+    """The bits of the bytes of a class in the last block of `block_cuts`, which must not be all ASCII."""
     return mask_between(classes_at, character_class, 1)
 
 

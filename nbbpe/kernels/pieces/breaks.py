@@ -1,6 +1,6 @@
 """Breaks: the parts of a text that belong to no piece, which are special tokens and separators of documents.
 
-They are int64[n, 3], ascending: the start, end and id of each; the id is less than 0 if nothing is written for the break.
+They are int64[n, 3], ascending: the start, end and id of each. The id is negative if no id is written for the break.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ class Breaks(NamedTuple):
     """The breaks of a text, for a scan.
 
     at    : address of int64[n, 3]
-    first : the first of them that does not end before the position where the scan continues
+    first : the number of the first break that does not end before the position where the scan continues
     n     : their number
     """
 
@@ -38,7 +38,7 @@ def end_of_break(breaks_at, i):
 
 @inlined
 def id_of_break(breaks_at, i):
-    """The id of a break; less than 0 if it has none."""
+    """The id of a break; negative if it has none."""
     return read_i64(breaks_at + BREAK_BYTES * i + 16)
 
 
@@ -52,7 +52,7 @@ def write_break(breaks_at, i, start, end, break_id):
 
 @inlined
 def first_break_after(breaks_at, n_breaks, start):
-    """The first break that ends after `start`, or `n_breaks`."""
+    """The number of the first break that ends after `start`, or `n_breaks`."""
     i = 0
     while i < n_breaks and end_of_break(breaks_at, i) <= start:
         i += 1

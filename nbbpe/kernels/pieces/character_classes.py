@@ -1,4 +1,4 @@
-"""The classes of the characters of a block that are not ASCII, one character at a time."""
+"""Classing the characters of a block that are not ASCII, one character at a time."""
 
 import numpy as np
 
@@ -21,8 +21,8 @@ def class_each(block_at, high, classes_at, pattern_at):
     classes_at : address of uint8[64], modified    the class of each byte
     pattern_at : see pattern_tables.py
 
-    Returns (bits of bytes that continue a character, the last character's part of the state if it continues in the next
-    block: see boundaries.block_cuts). Cost: a few nanoseconds for each character.
+    Returns (bits of bytes that continue a character, the part of the scan's state for a last character that continues in
+    the next block: see boundaries.py). Cost: a few nanoseconds for each character.
     """
     inside = np.uint64(0)
     leaving = 0

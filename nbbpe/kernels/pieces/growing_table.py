@@ -38,8 +38,8 @@ class SlotRoom:
         self._room = slots
 
     def lengthened(self, table: PieceTable, n_slots: int) -> tuple[PieceTable, NDArray[np.uint64]]:
-        """A table whose slots are in this memory with empty ones after them, and scratch for `spread_entries`, which must
-        follow."""
+        """A table with `n_slots` slots in this memory: those of `table`, then empty ones; and scratch for `spread_entries`,
+        which must be called next."""
         slots, n_words = table.slots, n_slots * SLOT_WORDS
         if n_words > len(self._room):
             self._room = zeros(max(n_words, min(8 * max(n_words, LARGE_SLOTS * SLOT_WORDS), _MOST_ROOM)))
@@ -54,8 +54,8 @@ def with_pool(table: PieceTable, longest_key: int) -> PieceTable:
 
 
 def grown(table: PieceTable, room: SlotRoom, longest_key: int) -> tuple[PieceTable, SlotRoom]:
-    """A table to replace another, and its room: the same entries in the same memory, with two to eight times the slots, or
-    a larger pool, as needed. If there is room already, a table with another secret, by which keys have other slots."""
+    """The table that replaces `table`, with the same entries, and its room. It has two to eight times the slots, or a
+    larger pool, as needed. If neither is, it has another secret, by which keys have other slots."""
     larger, lost = with_pool(table, longest_key), table.slots[:0]
     if is_full(table):
         larger, displaced = room.lengthened(larger, more_slots(table))
@@ -69,15 +69,15 @@ def grown(table: PieceTable, room: SlotRoom, longest_key: int) -> tuple[PieceTab
 
 
 def more_slots(table: PieceTable) -> int:
-    """How many slots a full table should have next. A small one soon grows again, so it takes larger steps."""
+    """How many slots a full table should have next. A small table soon grows again, so it takes larger steps."""
     n_slots = len(table.slots) // SLOT_WORDS
     return max(2 * n_slots, min(8 * n_slots, LARGE_SLOTS))
 
 
 @inlined
 def enter_entry(table_at, entry_at, low, home_secret):
-    """Copy an entry, whose key is not in a table, to a free slot of it, with another first word; returns whether there was
-    a free slot."""
+    """Copy an entry to a free slot of a table that does not have its key, with `low` as its first word; returns whether a
+    search found a free slot."""
     home = home_slot(low, min(read_u64(entry_at + 8), LONG_KEY), table_at.n_words, home_secret)
     slot = home
     n_probes = 1
@@ -114,7 +114,7 @@ def spread_entries(table_at, n_before, displaced_at):
         home = home_slot(low, min(high, LONG_KEY), table_at.n_words, home_secret)
         if home == slot:
             continue
-        to_at = slots_at + 8 * home  # it is empty, as it is the home only of entries with one former home slot
+        to_at = slots_at + 8 * home  # it is empty: only entries from one former home slot have it as their home
         if home & (n_before - 1) != slot:
             to_at = displaced_end
             displaced_end += 8 * SLOT_WORDS
@@ -138,7 +138,7 @@ def spread(table, n_before, displaced):
 
 @kernel(reads(uint64[:]), PieceTable)
 def rehash(slots, table):
-    """Insert every entry of `slots` into a table that has the same pool and another secret, and does not have them yet.
+    """Insert every entry of `slots` into a table with the same pool and another secret, which has none of them yet.
 
     Returns whether all found a slot. Cost: one random write an entry.
     """

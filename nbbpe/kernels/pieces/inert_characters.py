@@ -7,14 +7,14 @@ from ..compiler.signature import int64, reads, uint8
 from ..machine.intrinsics import BLOCK, address_of, mask_between, read_u8, trailing_zeros
 from ..machine.utf8 import decode_character
 
-CODE_POINTS = 0x20000  # those that a table has; all others may be changed
+CODE_POINTS = 0x20000  # in the table; the code points above it are not inert
 _LONGEST = 4  # bytes of a character
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @inlined
 def _is_inert(code_point, inert_at):
-    """Whether a character is inert; bytes of invalid UTF-8 (-1) are."""
+    """Whether a character is inert; a byte of invalid UTF-8 (-1) is."""
     if code_point >= CODE_POINTS:
         return False
     return code_point < 0 or read_u8(inert_at + (code_point >> 3)) >> (code_point & 7) & 1 != 0
@@ -22,7 +22,7 @@ def _is_inert(code_point, inert_at):
 
 @kernel(reads(uint8[:]), int64, int64, reads(uint8[:]))
 def skip_inert(text, start, end, inert):
-    """The place of the first character that is not inert, or may be cut off by `end`; `end` if there is none.
+    """The place of the first character that is not inert, or that `end` may cut off; `end` if there is none.
 
     text  : uint8[n], read                 up to `end` only; a character begins at `start`
     inert : uint8[CODE_POINTS // 8], read  a bit for each code point, the lowest first: whether the character is inert

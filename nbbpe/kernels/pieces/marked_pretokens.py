@@ -1,4 +1,4 @@
-"""Pretokens of a short piece by partial automata, as marks: patterns/partial_automaton.py explains what is undecided.
+"""Marking the pretokens of a short piece, by partial automata; see patterns/partial_automaton.py for what is undecided.
 
 marks    uint8[length of the piece]    1 for the last byte of each pretoken, else 0
 """
@@ -24,16 +24,17 @@ from .pretokens import class_at, row_bytes
 
 MOST_MARKED = 254  # bytes of a piece for which encoders keep scratch
 MARK_BYTES = 3  # of scratch for each byte of a piece
-_STEPS, _STEPS_A_BYTE = 1 << 16, 64  # of all walks in a piece: walk after walk may run over all of it and fail
+_STEPS, _STEPS_A_BYTE = 1 << 16, 64  # limit all walks in a piece: walk after walk may run over all of it and fail
 _UNDECIDED, _ASKED = -1, -2  # in place of where a match ends
-_WITHIN = 255  # among classes: no first byte of a character
+_WITHIN = 255  # among classes: not the first byte of a character
 
 
 @inlined
 def marked_end(at, end, marks_at):
-    """The end of the pretoken that starts at an address of a marked piece; marks_at : of its first mark.
+    """The end of the pretoken that starts at the address `at` in a marked piece.
 
-    end : of the piece, where a pretoken ends whatever is marked
+    end      : address of the end of the piece, where a pretoken ends even without a mark
+    marks_at : address of the mark of the byte at `at`
     """
     while at + 1 < end and read_u8(marks_at) == 0:
         at += 1
@@ -45,19 +46,20 @@ def marked_end(at, end, marks_at):
 def start_after(start, class_before, moves_at, row):
     """The state in which a match starts after a character of a class; -1 for none, at the start of a text.
 
-    moves_at, row : of the pattern's moves, and the bytes of those of one class
+    moves_at, row : address of the pattern's moves, and the bytes of the moves of one class
     """
     return start if class_before < 0 else np.int64(read_u16(moves_at + row * class_before + start - MOVE_BYTES))
 
 
 @called
 def find_ahead(at, end, start, pattern_at, to_class, to_found):
-    """Find where the look-ahead matches of one automaton, in a text, not empty.
+    """Find where the look-aheads of one automaton match in a text, not empty.
 
     at, end  : addresses    the text
     start    : int64        the start of the automaton
-    to_class : int64        from a byte of the text to that of its class, filled: _WITHIN a character but for its first byte
-    to_found : int64        to that of what matches there, filled: bit r for look-ahead r
+    to_class : int64        distance from a byte of the text to the byte for its class, filled; _WITHIN for all bytes of a
+                            character but its first
+    to_found : int64        distance from a byte to the byte for what matches there, filled: bit r for look-ahead r
 
     Cost: a few ns a character for each look-ahead, from the end to the start.
     """
@@ -90,12 +92,12 @@ def find_ahead(at, end, start, pattern_at, to_class, to_found):
 
 @inlined
 def walk_partly(at, end, start, class_before, steps, pattern_at, to_found):
-    """The end of the match that begins at an address, the class of its last character, and what is left of `steps`.
+    """The end of the match that begins at an address, the class of its last character, and how many `steps` are left.
 
     at, end      : addresses    a text, not empty
     start        : int64        the start of an automaton
     class_before : int64        of the character before, -1 if there is none
-    steps        : int64        how many may be made; if more must be, the match is undecided
+    steps        : int64        how many may be made; if more are needed, the match is undecided
     to_found     : int64        see find_ahead; 0 if it was not called for this text
 
     The end is 0 if no match begins there, _UNDECIDED if that is not known, and _ASKED if find_ahead must be called first.
@@ -139,8 +141,8 @@ def mark_pretokens(start, end, pattern_at, marks_at):
     pattern_at : address of a pattern's tables
     marks_at   : address of uint8[MARK_BYTES * (end - start)], of which the first third is filled with the marks
 
-    Returns the number of pretokens, or 0 if one is undecided, or there are no automata. Cost: a few ns a character of
-    each level, and at most 0.2 us a byte, where walks run far again and again.
+    Returns the number of pretokens, or 0 if one is undecided, or there are no automata. Cost: a few ns a character for
+    each level; at most 0.2 us a byte, if walks run far again and again.
     """
     n_levels = number_of(pattern_at, N_LEVELS)
     if n_levels == 0:
@@ -157,7 +159,7 @@ def mark_pretokens(start, end, pattern_at, marks_at):
         at = start
         while at < end:
             part_end = marked_end(at, end, to_mark + at + 1)
-            class_before, left = np.int64(-1), at  # where the text begins that is left between two matches
+            class_before, left = np.int64(-1), at  # `left`: where the text after the last match begins
             first, to_found_in_part = at, np.int64(0)
             while at < part_end:
                 found, class_of_found, steps = walk_partly(

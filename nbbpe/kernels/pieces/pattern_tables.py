@@ -1,4 +1,4 @@
-"""The tables of a split pattern for kernels, in one array: the offsets of its parts. `patterns/pattern_tables.py` makes it.
+"""The tables of a split pattern, as kernels read them: the parts of one array, which `patterns/pattern_tables.py` makes.
 
     numbers        int64[32]                see the names below
     ASCII_RULES    uint8[5, 128]            the rules in which each ASCII character takes part, bit r for rule r
@@ -14,7 +14,7 @@
                                             of loads
     PAGES_AT       uint8[n_pages, 256]      the class of each code point on a page
 
-MOVES_AT and PAGES_AT are indexes of numbers, which are the offsets of these parts.
+MOVES_AT and PAGES_AT are indexes of the numbers that are the offsets of these parts; the other names are offsets.
 
 A *rule* finds certain boundaries by the classes of adjacent characters. Rules for two: "after any class of one set, before
 any of another". Rules for three: "after the first of three characters whose classes are in three sets". Parts 0 and 1 are
@@ -22,18 +22,18 @@ the first and the second set of up to eight rules, of which PAIR_RULES are for t
 rules. Parts 3 and 4 are the two sets of up to eight more rules for two: MORE_RULES is 0 if there are none, OUTSIDE_ASCII if
 they find nothing between two characters of ASCII, else ALSO_IN_ASCII.
 
-*Pieces.* If the pattern needs them for `$` (see patterns/automaton.py), a second set of tables follows, for pieces that
-text follows: OF_PIECES is the offset from the first set to the second, OF_TEXTS the offset back. If a match ends in a state
+*Pieces.* If the pattern needs it for `$` (see patterns/automaton.py), a second set of tables follows, for pieces that text
+follows: OF_PIECES is the offset from the first set to the second, OF_TEXTS the offset back. If a match ends in a state
 at the end of the text, but not at the end of a piece, the second set has 1 as its next state of END_CLASS. ENDING is the
 set of classes after which a run can be in such a state.
 
-*Partial.* With BY_REGEX, N_LEVELS is 0 if `regex` splits all pieces; else it splits those in which something is
-UNDECIDED (see patterns/partial_automaton.py). If a move ASKS, the next state asks whether a look-ahead matches from the
-place on: at the end it tells ASKS + the number of this; the walk goes on, before the same character, with its next state of
-class IF_SO or IF_NOT. The state before each start is none that a walk is in: its moves are the states in which a match
-starts after a character of each class. At the end, its next state is the one before the states of the first look-ahead, and
-so on to the last one, which has 0 there. These are read from the end of a text to its start: the next state is that before
-the character, and a move tells whether the look-ahead matches after it.
+*Partial.* With BY_REGEX, N_LEVELS is 0 if `regex` splits all pieces; else `regex` splits only those in which something is
+UNDECIDED (see patterns/partial_automaton.py). If a move ASKS, its next state stands for the question whether a look-ahead
+matches here: the entry of END_CLASS tells ASKS + the look-ahead's number, and the walk goes on, before the same character,
+with the next state of class IF_SO or IF_NOT. The state before the start of an automaton is in no walk: its next states are
+those in which a match starts after a character of each class. For END_CLASS, its next state is the state before the start
+of the first look-ahead, whose own entry there leads to the second, and so on; the last one has 0. A look-ahead is read from
+the end of a text to its start: the next state is that before the character, and a move tells whether it matches after it.
 """
 
 import numpy as np
@@ -59,13 +59,13 @@ N_STATES, MEMO = 10, 11  # MEMO: whether failed walks are noted, see pretokens.p
 MOVES_AT, PAGES_AT = 12, 13  # the offsets of these parts
 STABLE = 15  # whether each pretoken, split as a text, is one pretoken again
 N_LEVELS, STARTS = 16, 17  # how many automata split in turn, and the offset of the start state of each
-BY_REGEX = 23  # whether `regex` splits pieces, and no kernel does but by partial automata
+BY_REGEX = 23  # whether `regex` splits pieces, and kernels only by partial automata
 # Words of ASCII that the last automaton matches as a whole, see patterns/ascii_words.py: their minimum number of letters,
-# or 0 if there are none; a mask of places where letters may be capitals; and two sets of classes.
+# or 0 if there are none; a mask of the letters that may be capitals; and the classes that lead words and that end them.
 WORD_LEAST, WORD_CAPITALS, WORD_LEADS, WORD_ENDS = 24, 25, 26, 27
 OF_PIECES, OF_TEXTS, ENDING = 28, 29, 30  # 0 if pieces that text follows are split as texts are
 
-NO_MATCH, MATCH_ENDS, UNDECIDED, ASKS = range(4)  # what a move tells of what is before the character
+NO_MATCH, MATCH_ENDS, UNDECIDED, ASKS = range(4)  # what a move tells of the match before the character
 IF_SO, IF_NOT = 0, 1  # the classes of the moves from a state that asks
 OUTSIDE_ASCII, ALSO_IN_ASCII = 1, 2  # what MORE_RULES says
 N_PARTS = 5

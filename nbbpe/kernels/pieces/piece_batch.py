@@ -2,7 +2,7 @@
 
 Each step processes a whole batch before the next step begins: the ends of pieces, block by block; their keys; then their
 homes, eight at a time. A loop over the pieces of each block would have a different number of rounds each time, which no
-processor predicts: here this happens once a batch. Each step is a separate function, which can use all registers. Together
+processor predicts: here this happens once a batch. Each step is a separate function, so that it can use all registers. All
 this takes 8 % off a pass over English or code whose pieces are cached.
 """
 
@@ -35,7 +35,7 @@ from .piece_table import INLINE_BYTES, find_from, home_secret_of, key_of, prefet
 from .unmergeable_boundaries import seam_cuts
 
 ROW_WORDS = 4  # of a batch: a key of two words, its home, and where its piece starts
-MIN_ROWS = BLOCK + LINE  # what a batch must have room for: the pieces of a block, and as many as homes are found together
+MIN_ROWS = BLOCK + LINE  # the fewest rows of a batch: the pieces of a block, and LINE more, as homes are found together
 
 _ONE = np.uint64(1)
 # For each length of a key that is stored in its slot: a mask of its bytes among the 16, and the length in the last byte.
@@ -87,7 +87,7 @@ def batch_of(batch_at, n_rows):
 
 @inlined
 def row_of_break(batch, row, n_found, breaks_at, next_break, n_breaks):
-    """The first of a batch's `n_found` rows, from `row` on, whose piece starts where the next break does; or `n_found`."""
+    """The row of the next break: the first of `n_found` rows, from `row` on, that starts where it does; else `n_found`."""
     start = start_of_break(breaks_at, next_break) if next_break < n_breaks else -1
     if bound_of(batch, row) <= start < bound_of(batch, n_found):
         while row < n_found and bound_of(batch, row) != start:
@@ -110,7 +110,7 @@ def home_of(batch, row):
 
 @inlined
 def home_in(batch, row, table_at):
-    """The slot where the search for the piece in a row starts, as the functions of a table take it."""
+    """The slot where the search for the piece in a row starts, as an index, which functions of piece_table.py take."""
     return (home_of(batch, row) - table_at.slots) >> 3
 
 
@@ -138,8 +138,8 @@ def find_prepared(batch, row, table_at, key_at, length):
 def bring_home(batch, row, table_at, slot, length):
     """Swap the piece in a row, found in a slot, with the one in its home slot; returns its new slot.
 
-    A table that fills during a text keeps rare pieces in home slots if they came first. With swaps, a frequent piece is
-    soon in its home slot: for a text in many languages one look-up in 60 searches on, instead of one in four.
+    In a table that fills during a text, rare pieces stay in home slots if they came first. With swaps, a frequent piece is
+    soon in its home slot: in a text in many languages, one look-up in 60 must search on, instead of one in four.
     """
     home = home_in(batch, row, table_at)
     if slot == home or length > INLINE_BYTES:  # has_key is never true for a long key
@@ -170,10 +170,10 @@ def write_ends(to_at, cuts, block):
     n_cuts = popcount(cuts)
     if HAS_PACKING:
         write_24_places(to_at, cuts, block)
-        if n_cuts > 24:  # which a block of prose never has, so that the branch is predicted
+        if n_cuts > 24:  # never in a block of prose, so the branch is predicted
             write_64_places(to_at, cuts, block)
     else:
-        # So many without a test that the next branch is mostly predicted.
+        # So many are written without a test that the next branch is mostly predicted.
         for _ in range(2 * LINE):
             write_i64(to_at, block + trailing_zeros(cuts))
             cuts &= cuts - _ONE
@@ -198,7 +198,7 @@ def prepare(batch, n_pieces, text_at, table_at):
         end = bound_of(batch, row + 1)
         write_key(batch.keys + 16 * row, text_at + start, end - start, table_at.state)
         start = end
-    home_secret = home_secret_of(table_at.state)  # read once: for the compiler, writes to the batch might change it
+    home_secret = home_secret_of(table_at.state)  # read once: for the compiler, any write may change it
     for row in range(0, n_pieces, LINE):
         prefetch_homes(batch.homes + 8 * row, batch.keys + 16 * row, table_at, home_secret)
 
@@ -248,7 +248,7 @@ def next_pieces(text_at, piece, block, end, state, breaks, scan, joins, table_at
     seam_state = np.uint64(state >> STATE_BITS)
     state &= (1 << STATE_BITS) - 1
     while found <= batch.n_rows - MIN_ROWS and block < end:
-        # Without it, the first read of each page of a text waits for memory: passes took 1.12 to 1.18 times as long.
+        # Without this, the first read of each page of a text waits for memory: passes took 1.12 to 1.18 times as long.
         prefetch_shared(text_at + block + AHEAD)
         cuts, more_cuts, state = block_cuts(text_at + block, state, scan.tables, scan.classes)
         if joins.bits != 0:

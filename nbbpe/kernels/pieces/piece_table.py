@@ -17,7 +17,7 @@ Home slots. With s0 and s1, secret numbers of 64 bits, and f, a secret odd one:
     n = low half of (key_low + s0) * upper half of it + low half of (key_high + s1) * upper half of it   modulo 2^64
     home = upper half of (n * f modulo 2^64), modulo the number of slots
 
-The first is NH of UMAC (Black et al., 1999): for any two keys, no value of the difference of their n has a chance of more
+n is NH of UMAC (Black et al., 1999): for any two keys, no value of the difference of their n has a chance of more
 than 1 : 2^32. (Suppose that key_low differs, and fix s1. If its low half differs, fix the low half of s0, too, and with it
 the carry: by the proof there, at most one upper half of s0 gives the value. Else at most one low half does.) Now, let this
 difference be an odd number times 2^t, and let there be 2^m slots, m <= 32. If t < 32, the bits from 32 on of the
@@ -73,7 +73,7 @@ STATE_SIZE = SECRET + secret.SIZE
 _USED, _OF = 3, 8
 # The most slots that a search reads. Even in a table that is half full, one search in 10^20 would need more.
 MOST_PROBES = 256
-NO_SLOT = -1  # the result of a search that has read that many
+NO_SLOT = -1  # the result of a search that has read MOST_PROBES slots in vain
 
 _LENGTH_SHIFT = np.uint64(56)
 _ONE = np.uint64(1)
@@ -127,7 +127,7 @@ def clear(table: PieceTable) -> None:
 
 
 def with_another_secret(table: PieceTable) -> PieceTable:
-    """A table like another with a new secret, and without its entries: growing_table.rehash moves them."""
+    """A table like `table` with a new secret, and still without entries: growing_table.rehash copies them."""
     n_entries, pool_used = table.state[:SECRET].tolist()
     return table._replace(slots=zeros(len(table.slots)), state=_new_state(n_entries, pool_used, secret.fresh()))
 
@@ -141,7 +141,7 @@ def slots_for(n: int) -> int:
 
 
 def is_full(table: PieceTable) -> bool:
-    """Whether as many slots are in use as may be, so that `insert` takes no more keys."""
+    """Whether all slots that may be in use are, so that `insert` takes no more keys."""
     return int(table.state[N_ENTRIES]) * _OF * SLOT_WORDS >= _USED * len(table.slots)
 
 
@@ -220,7 +220,7 @@ def long_hash(key_at, length, state_at):
 
 @inlined
 def equals_pool(stored_at, key_at, length):
-    """Whether the pool's entry at `stored_at` is the long key of `length` bytes at `key_at`."""
+    """Whether the key that the pool has at `stored_at` equals the long key of `length` bytes at `key_at`."""
     if read_u64(stored_at) != np.uint64(length):
         return False
     stored_at += 8
@@ -281,11 +281,11 @@ def find_from(table_at, home, key_at, length, key_low, key_high):
 
 @inlined
 def swap_slots(table_at, slot, other):
-    """Swap two keys with their values; one is in the home slot of the other. All keys are found as before.
+    """Swap two keys with their values, of which one is in the home slot of the other. All keys are found as before.
 
     (The search for the key that was moved away reaches its former slot, and continues as the search for the other key did,
-    which met no free slot. If both slots are in one cache line, it reads both, in either order. Only if it then needs more
-    than MOST_PROBES slots is the key no longer found, which is harmless in a cache.)
+    which met no free slot. If both slots are in one cache line, it reads both, in either order. The key is no longer found
+    only if this search needs more than MOST_PROBES slots, which is harmless in a cache.)
     """
     slot_at, other_at = table_at.slots + 8 * slot, table_at.slots + 8 * other
     for i in range(0, 8 * SLOT_WORDS, 8):
@@ -308,7 +308,7 @@ def prefetch_key(table_at, slot):
 
 @inlined
 def is_free(table_at, slot):
-    """Whether a slot that a search has found holds no key; NO_SLOT does not."""
+    """Whether a search did not find its key: the slot that it returned is free, or NO_SLOT."""
     return slot == NO_SLOT or read_u64(table_at.slots + 8 * slot + 8) == 0
 
 
@@ -343,7 +343,7 @@ def insert(table_at, slot, key_at, length, key_low, key_high):
 
 @inlined
 def copy_words(from_at, to_at, length):
-    """Copy `length` bytes, and up to 7 that follow them; there must be room for those."""
+    """Copy `length` bytes, and up to 7 bytes after them, for which there must be room, too."""
     for i in range(0, length, 8):
         write_u64(to_at + i, read_u64(from_at + i))
 

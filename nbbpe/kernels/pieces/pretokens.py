@@ -5,13 +5,13 @@ nothing else depends on the pattern. The last such end before the dead state is 
 matches is a pretoken, too.
 
 A walk takes as many steps as a pretoken has characters, which a processor cannot predict. Most pretokens are words of
-ASCII, whose end follows from 32 bytes at once in patterns that are known to match them as a whole (see
-patterns/ascii_words.py).
+ASCII. If the pattern is known to match these as a whole (see patterns/ascii_words.py), their end is found from 32 bytes at
+once.
 
 If several automata split in turn, each is a level: a part of one level is split by the next, as if it were a text.
 
-*Memo.* A walk may run far and fail, and so may the next one, which starts a character later: as with `\\s*\\n|\\s` over
-spaces. Such a walk stays in one state (patterns in which it would cycle through several are not compiled). So for each
+*Memo.* A walk may run far and fail, and so may the next one, which starts a character later: so do those of `\\s*\\n|\\s`
+over spaces. Such a walk stays in one state (patterns in which it would cycle through several are not compiled). So for each
 state the memo stores the range of a walk that found no match after it: a walk that enters this range in the same state will
 not find one either.
 
@@ -49,8 +49,8 @@ from .pattern_tables import (
 
 _ONE = np.uint64(1)
 _SMALL_A, _LARGE_A = ord("a"), ord("A")  # not in a kernel: Numba would compile `ord`
-_LONG_END = 64  # bytes of the longest last piece that is split in two ways to see whether they differ
-_MEMO_BYTES = 16 // MOVE_BYTES  # of the memo, for each byte of a state's offset
+_LONG_END = 64  # bytes of the longest last piece for which `differs_at_end` walks
+_MEMO_BYTES = 16 // MOVE_BYTES  # of the memo, for each byte of a state's offset: 16 for each state
 
 
 @inlined
@@ -89,7 +89,7 @@ def word_end(at, end, pattern_at):
     Cost: 3 ns. See patterns/ascii_words.py for what counts as a word.
     """
     small, large = mask_between_32(at, _SMALL_A, 26), mask_between_32(at, _LARGE_A, 26)
-    led = ~(small | large) & _ONE  # whether the first character is none of the letters
+    led = ~(small | large) & _ONE  # whether the first byte is not a letter
     letters = small >> led | large >> led & np.uint64(number_of(pattern_at, WORD_CAPITALS))
     n_letters = np.int64(trailing_zeros(~letters))
     least = number_of(pattern_at, WORD_LEAST)
@@ -107,7 +107,7 @@ def word_end(at, end, pattern_at):
 
 @inlined
 def is_ascii_of(at, classes, pattern_at):
-    """Whether the byte at an address is an ASCII character of one of some classes, a set in an int64."""
+    """Whether the byte at an address is an ASCII character whose class is in a set, the bits of an int64."""
     byte = np.int64(read_u8(at))
     return byte < 0x80 and classes >> np.int64(read_u8(pattern_at + ASCII_CLASSES + byte)) & 1 != 0
 
@@ -172,7 +172,7 @@ def walk_with_memo(at, end, start, pattern_at, memo_at):
 
 @inlined
 def note_failure(memo_at, state, since, at):
-    """Store the range in which a walk was in a state since its last match. (If it finds another, no walk returns there.)"""
+    """Store the range of a walk in a state since its last match. (If it finds a later one, no walk comes there again.)"""
     if at > since and state != 0:
         write_i64(memo_at + _MEMO_BYTES * state, since)
         write_i64(memo_at + _MEMO_BYTES * state + 8, at)
@@ -199,8 +199,8 @@ def next_match(at, end, start, pattern_at, memo_at):
 
 
 def new_split_scratch(pattern: PatternTables) -> NDArray[np.int64]:
-    """Make the scratch of splitting: for each level the end of its part and of the match after it, then the memo. It suits
-    the tables of texts and of pieces."""
+    """Make the scratch of splitting: for each level the end of its part and of the match after it, then the memo. It is
+    large enough for the tables of texts and for those of pieces."""
     numbers = pattern.view(np.int64)
     n_states = max(int(numbers[N_STATES]), int(numbers[int(numbers[OF_PIECES]) // 8 + N_STATES]))
     return np.zeros(2 * (MOST_LEVELS + n_states), dtype=np.int64)
@@ -219,7 +219,7 @@ def begin_piece(split_at, pattern_at):
 
 @inlined
 def ends_otherwise(at, end, pattern_at):
-    """Whether a piece may be split differently if the text ends with it; False only if it certainly is not.
+    """Whether a piece may be split differently if the text ends with it; False if it certainly is not.
 
     at, end    : addresses    the piece, not empty; PADDING bytes that follow it may be read
     pattern_at : address of the tables of pieces that text follows

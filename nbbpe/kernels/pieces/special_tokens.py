@@ -1,7 +1,7 @@
 """Finding special tokens in a text, in time linear in the text for any tokens.
 
-The longest token that begins at each place is found by reading the text from right to left. The only thing to know about
-the text from a place on is the longest suffix of a token that begins there. These suffixes are the nodes of an automaton
+The longest token that begins at each place is found by reading the text from right to left. All that matters of the text
+from a place on is the longest suffix of a token that begins there. These suffixes are the nodes of an automaton
 (that of Aho and Corasick, for the reversed tokens). Which tokens are recognised is then decided from left to right.
 """
 
@@ -27,7 +27,7 @@ from ..machine.intrinsics import (
 from .breaks import BREAK_BYTES
 
 NO_TOKEN = -1
-NO_ROOM = -1  # instead of a number of tokens: there is not enough room for them
+NO_ROOM = -1  # returned instead of a number of tokens if there is not enough room for them
 FIRST, BYTE, FALLBACK, TOKEN = range(4)  # columns of nodes
 _NODE_BYTES = 16
 _MOST_RANGES = 16  # of last bytes that are searched with vectors; with more, the text is read byte by byte
@@ -72,10 +72,10 @@ class SpecialAddresses(NamedTuple):
 
 
 def new_special_tokens(tokens: list[bytes], ids: list[int] | None = None) -> SpecialTokens:
-    """Special tokens (distinct, none empty), with the id that is reported for each; by default 0.
+    """Make the automaton of special tokens (distinct, none empty); `ids` are those reported for them, by default 0.
 
-    Cost: for each of their bytes 20 to 200 ns, and at most 24 bytes of memory, of which 16 remain. Raises ValueError for
-    more than 2 GB of them.
+    Cost: for each byte of a token 20 to 200 ns, and at most 24 bytes of memory, of which 16 remain. Raises ValueError for
+    more than 2 GB of tokens.
     """
     if not tokens:
         return _NONE
@@ -116,7 +116,7 @@ _NONE = SpecialTokens(
 
 
 def _ranges(values: NDArray[np.int32]) -> NDArray[np.uint8]:
-    """Ascending bytes as ranges; if there would be too many, two ranges with every byte."""
+    """Ascending bytes as ranges; two ranges of all bytes if there would be too many."""
     gaps = np.flatnonzero(np.diff(values) > 1)
     firsts = values[np.concatenate([[0], gaps + 1])]
     lasts = values[np.concatenate([gaps, [len(values) - 1]])]
@@ -133,10 +133,10 @@ def add_nodes(text, starts, nodes, spans, progress, n_at_once):
     text, starts : uint8[*] and int64[k + 1]    the reversed tokens, sorted, and the start of each
     nodes        : int32[>= n + 1, 4], filled   see SpecialTokens; with room for two more than the text has bytes
     spans        : int32[>= n, 2], scratch      for each node the first token that ends with it, and the one after the last
-    progress     : int64[4], modified           how many nodes are done, and how many exist; the length of the node that is
-                                                next, and the first longer node; zeros at first
+    progress     : int64[4], modified           how many nodes are done, and how many exist; the length of the next node to
+                                                do, and the first longer node; zeros at first
 
-    Does `n_at_once` nodes; returns whether all are done. Cost: linear in the bytes of the text.
+    Does up to `n_at_once` nodes; returns whether all are done. Cost: linear in the bytes of the text.
     """
     # Not `a, b, c, d = progress`: that could raise an error, whose message has the path of this file compiled in.
     node, n_nodes, length, longer = progress[0], progress[1], progress[2], progress[3]
@@ -187,7 +187,7 @@ def add_nodes(text, starts, nodes, spans, progress, n_at_once):
 
 @inlined
 def column_of(nodes_at, node, column):
-    """A column of a node."""
+    """The number in a column of a node."""
     return np.int64(read_i32(nodes_at + _NODE_BYTES * node + 4 * column))
 
 
@@ -206,7 +206,7 @@ def child_of(nodes_at, node, byte):
 
 @inlined
 def node_before(specials, node, byte):
-    """The node after a byte was put in front of a text, from the node of the text; `specials` are SpecialAddresses."""
+    """The node of a text with one more byte in front, from the node of the text; `specials` are SpecialAddresses."""
     while node != 0:
         child = child_of(specials.nodes, node, byte)
         if child != 0:
@@ -230,7 +230,7 @@ def specials_addresses(specials):
 
 @part
 def stack_specials(text_at, start, end, stop, specials, breaks_at, room):
-    """Write the longest special token at each place from `start` to `stop` into the last rows of breaks, of `room` rows.
+    """Write the longest special token at each place from `start` to `stop` into the last of the `room` rows of breaks.
 
     Returns the first of these rows, or NO_ROOM. Cost: a few instructions for 64 bytes, and from each byte that ends a
     token, a step of the automaton for each byte to the left, as long as a suffix of a token may begin there.
@@ -296,15 +296,15 @@ def list_specials(text_at, start, end, stop, specials, breaks_at, room, overlapp
 
 @kernel(int64, int64, int64, int64, SpecialTokens, int64[:, :], boolean)
 def find_specials(text_at, start, end, stop, specials, breaks, overlapping):
-    """List the special tokens that start before `stop`, leftmost first, the longest if several match.
+    """List the special tokens that start before `stop`, from left to right, the longest if several start at one place.
 
     text_at     : address of a text with PADDING bytes after `end`
     breaks      : int64[n, 3], filled    start, end and id of each
     overlapping : whether tokens that begin inside an earlier one are listed, too
 
-    Returns (number listed, position to continue from, `stop` or beyond); or (NO_ROOM, start) if `breaks` may be too short:
-    with a row for each byte from `start` to `stop` it never is. Cost: linear in the bytes up to `stop` and the longest
-    token; a few instructions for 64 bytes, and more from each byte on that ends a token.
+    Returns (number listed, position to continue from, which is `stop` or beyond); or (NO_ROOM, start) if `breaks` may be
+    too short, which it never is with a row for each byte from `start` to `stop`. Cost: linear in the bytes up to `stop`
+    and the longest token; a few instructions for 64 bytes, and more from each byte on that ends a token.
     """
     return list_specials(
         text_at, start, end, stop, specials_addresses(specials), address_of(breaks), breaks.shape[0], overlapping

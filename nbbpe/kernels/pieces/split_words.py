@@ -8,13 +8,13 @@ from .marked_pretokens import mark_pretokens, marked_end
 
 @kernel(reads(uint8[:]), reads(int64[:]), reads(int64[:]), reads(uint64[:]), uint8[:], int64[:], int64[:], int64[:])
 def split_decided(text, starts, counts, pattern, marks, word_starts, word_counts, undecided):
-    """Split pieces into words, as far as this is decided. The words lie in the text of the pieces.
+    """Split pieces into words, unless this is undecided. The words lie in the text of the pieces.
 
     text        : uint8[* + PADDING], starts : int64[n + 1], counts : int64[n], read    the pieces, none of them empty
     pattern     : uint64[*], read    see pattern_tables.py
     marks       : uint8[MARK_BYTES * bytes of the longest piece], scratch
-    word_starts : int64[n_bytes + 1], word_counts : int64[n_bytes], filled    for n_bytes of pieces. An undecided piece is a
-                  word with the count 0
+    word_starts : int64[n_bytes + 1], word_counts : int64[n_bytes], filled    n_bytes are those of all pieces. An undecided
+                  piece is one word, with the count 0
     undecided   : int64[n], filled with the numbers of such pieces
 
     Returns (number of words, number of undecided pieces). Cost: a few ns a character.

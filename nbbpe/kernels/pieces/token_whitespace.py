@@ -7,7 +7,7 @@ from ..compiler.signature import int64
 from ..machine.intrinsics import address_of, read_u8, write_i64
 from .breaks import BREAK_BYTES, end_of_break, id_of_break, start_of_break, write_break
 
-# Added to the id of a special token: it takes the whitespace before it, or after it.
+# Added to the id of a special token that takes the whitespace before it, or after it.
 BEFORE, AFTER = 1 << 40, 1 << 41
 _ID = BEFORE - 1
 _SEPARATOR = 0xFF  # the byte between two documents; no token begins with it
@@ -16,7 +16,7 @@ _LONGEST = 3  # bytes of a whitespace character
 
 @inlined
 def _space_at(text_at, place, end):
-    """The length of the whitespace character that starts at a place, in bytes; 0 if none does, or not all of it."""
+    """The length in bytes of the whitespace character that starts at a place; 0 if none does, or if `end` cuts it off."""
     first = np.int64(read_u8(text_at + place))
     if first == 0x20 or 0x09 <= first <= 0x0D:
         return 1
@@ -35,9 +35,9 @@ def _space_at(text_at, place, end):
 
 @called
 def take_whitespace(text_at, end, breaks_at, n_breaks):
-    """As `with_whitespace`, with the address of the breaks; returns how many are left."""
+    """As `with_whitespace`, with the address of the breaks and their number."""
     floor = done = 0  # where the document starts; where the last token ends
-    run_start, run_end = 0, -1  # the whitespace after the last token that takes it, so that none is read twice
+    run_start, run_end = 0, -1  # the whitespace after the last token that took it, so that it is not read again
     n_left = 0
     for i in range(n_breaks):
         start, stop, marked = start_of_break(breaks_at, i), end_of_break(breaks_at, i), id_of_break(breaks_at, i)
@@ -65,10 +65,10 @@ def take_whitespace(text_at, end, breaks_at, n_breaks):
                             break
                         run_end += length
                 stop = run_end
-            if start >= stop:  # it is whitespace, and the token before it took all of it
+            if start >= stop:  # the token is whitespace, and the one before took all of it
                 continue
             done = stop
-        if n_left > 0 and end_of_break(breaks_at, n_left - 1) > start:  # which took the beginning of this token
+        if n_left > 0 and end_of_break(breaks_at, n_left - 1) > start:  # the break before took the beginning of this one
             write_i64(breaks_at + BREAK_BYTES * (n_left - 1) + 8, start)
         write_break(breaks_at, n_left, start, stop, token_id)
         n_left += 1
@@ -80,10 +80,10 @@ def with_whitespace(text_at, end, breaks):
     """Have special tokens take the whitespace beside them, and return how many breaks are left.
 
     text_at : address of a text of `end` bytes
-    breaks  : int64[n, 3], changed in place: the start, end and id of each break. BEFORE and AFTER are added to the ids of
-              tokens that take whitespace, and are removed. A break of a negative id, or whose text is a separator, ends a
-              document, beyond which no token takes anything. Tokens that are whitespace, and that another one takes, are
-              removed
+    breaks  : int64[n, 3], changed in place: the start, end and id of each break. The ids of tokens that take whitespace
+              come with BEFORE or AFTER added, which are subtracted. A break with a negative id, or whose text is a
+              separator, ends a document, beyond which no token takes anything. Tokens that are whitespace, and that
+              another token takes, are removed
 
     Cost: 3 ns for each break, and 1 ns for each byte of whitespace.
     """

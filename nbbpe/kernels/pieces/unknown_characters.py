@@ -12,7 +12,7 @@ KNOWN_BYTES = 0x110000 // 8
 
 @inlined
 def _character_at(text_at, at, end):
-    """As `decode_character`, (-1, 1) for a character that is cut off by `end`. Nothing behind `end` is read."""
+    """As `decode_character`, but (-1, 1) for a character that `end` cuts off. Nothing after `end` is read."""
     first = np.int64(read_u8(text_at + at))
     n_bytes = 1 if first < 0xC2 or first > 0xF4 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
     if at + n_bytes > end:
@@ -23,8 +23,8 @@ def _character_at(text_at, at, end):
 
 @kernel(reads(uint8[:]), reads(uint8[:]), int64[:])
 def find_unknown(text, known, places):
-    """Find the bytes that must not be merged with the byte before: of each unknown character all but the first, and of
-    invalid UTF-8 those that go on with a character.
+    """Find the bytes that must not be merged with the byte before: all but the first of each unknown character, and the
+    continuation bytes of invalid UTF-8.
 
     text   : uint8[n], read
     known  : uint8[KNOWN_BYTES], read    a bit for each code point, the lowest first; ASCII is known anyway

@@ -1,7 +1,7 @@
 """Seams: places in a word across which no merge joins, so that the word can be cut there and each part encoded separately.
 
-Chinese, Japanese and Thai have no spaces, so words are long and most of them new. But few tokens of most vocabularies have
-several of their characters. A merge joins two tokens at one place, and nothing is ever merged across a place whose
+Chinese, Japanese and Thai have no spaces, so words are long and most of them new. But in most vocabularies, few tokens have
+several of these characters. A merge joins two tokens at one place, and nothing is ever merged across a place whose
 neighbouring characters no merge joins. Parts between such seams are mostly cached even if whole words are new.
 (GPT-2: 0.9 of the places inside Chinese and Japanese words are seams, and a text has 45,000 distinct parts instead of
 185,000 distinct words, which takes a first pass from 110 to 42 ms.)
@@ -14,7 +14,7 @@ would be few seams, or parts would be so short that cutting costs more than it s
 The parts of a cut word are merged as in the word, because of two facts. First, in every state in which the pattern's
 automaton can be after a *seam letter*, a match may end, and another seam letter leads to the same state as from the start:
 so the pretoken is cut in two, and its end stays the same. In patterns that distinguish case, this does not hold after a
-lower-case letter: such classes do *harm*, which some others, such as marks, *keep*; seam letters that follow harm are not
+lower-case letter: such classes do *harm*, and some others, such as marks, *keep* it; seam letters that follow harm are not
 tested. These classes are derived from the automaton (patterns/seams.py). Second, no merge of the word is lost or
 added, as none joins there.
 """
@@ -41,7 +41,7 @@ _FIRST_OF_3 = 0xE0  # the lowest byte that characters of three bytes begin with
 
 
 class Joins(NamedTuple):
-    """A table of joins in the form that compiled code takes: the address of its bits, 0 for none; the last bit's number."""
+    """A table of joins in the form that compiled code takes: the address of its bits, or 0; the number of the last bit."""
 
     bits: int
     last_bit: int
@@ -51,7 +51,7 @@ NO_JOINS = Joins(0, 0)  # for words that must not be cut
 
 
 def folded(joins: NDArray[np.uint8], n_set: int) -> NDArray[np.uint8]:
-    """A table of joins, of which `n_set` bits are set, shrunk so that it stays in a core's cache."""
+    """A table of joins with `n_set` bits set, shrunk so that it stays in a core's cache."""
     n_bytes = len(joins)
     while n_bytes > 8 and 8 * n_bytes >= 2 * BITS_PER_JOIN * n_set:
         n_bytes //= 2
@@ -74,9 +74,9 @@ def byte_ends(byte):
 
 @inlined
 def join_ends(left, right):
-    """The ends of the token that two tokens join to; the ends of each are one number.
+    """The ends of the token that two tokens join to. The ends of a token are one number:
 
-    Bits 0 to 23 are the first three bytes of a token, 24 to 39 its last two, and from 40 on its length, 3 for more.
+    bits 0 to 23 are its first three bytes, 24 to 39 its last two, and from 40 on its length, or 3 if it is longer.
     """
     n_left, n_right = left >> 40, right >> 40
     first = left | ((right & 0xFFFFFF) << (8 * n_left))
@@ -112,13 +112,13 @@ def mark_joins(joins, left, right):
 
 @inlined
 def is_set(joins_at, bit):
-    """The bit of this number, of the bits at an address."""
+    """The bit of this number in the table at an address, 0 or 1."""
     return (np.int64(read_u8(joins_at + (bit >> 3))) >> (bit & 7)) & 1
 
 
 @inlined
 def bits_of_classes(classes, classes_at):
-    """The bytes in the last block of `block_cuts` whose class is in a set, mostly of one or two classes."""
+    """The bits of the bytes in the last block of `block_cuts` whose class is in a set, mostly of one or two classes."""
     bits = np.uint64(0)
     while classes:
         bits |= class_bits(trailing_zeros(classes), classes_at)
@@ -130,8 +130,8 @@ def bits_of_classes(classes, classes_at):
 def seam_cuts(block_at, state, joins, pattern_at, classes_at):
     """The seams in the last block of `block_cuts`, 64 bytes.
 
-    state  : uint64   the state after the block before, 0 at the start of a piece: bit 0, a seam may be before the first
-                      byte; bit 1, harm may be before it, or before the letters that precede it
+    state  : uint64   the state after the block before, 0 at the start of a piece: bit 0 says that a seam may be before the
+                      first byte; bit 1, that harm may be before it, or before the letters that precede it
     joins  : Joins, the table of places at which merges join
     pattern_at, classes_at : see boundaries.block_cuts
 
@@ -146,7 +146,7 @@ def seam_cuts(block_at, state, joins, pattern_at, classes_at):
     if number_of(pattern_at, SEAM_HARM) != 0:
         harm = bits_of_classes(np.uint64(number_of(pattern_at, SEAM_HARM)), classes_at)
         both = letters | bits_of_classes(np.uint64(number_of(pattern_at, SEAM_KEEP)), classes_at)
-        # Adding its first bit to a run of bits clears all of it.
+        # Adding the first bit of a run of bits to the run clears all of it.
         not_after = both & (both + (both & ((harm << _ONE) | (state >> _ONE))))
         letters &= not_after
         after_harm = (harm | (both ^ not_after)) >> _LAST
