@@ -698,7 +698,7 @@ def test_a_mixture_has_weights_of_its_own_and_takes_the_rest():
     mixture = nbbpe.Mixture({"a": iter(["the cat " * 3]), "b": iter(["hat once"])}, weights={"b": 5})
     with pytest.raises(TypeError, match="a Mixture has weights of its own: leave weights out"):
         nbbpe.train(mixture, 270, weights=[1, 2])
-    with pytest.raises(TypeError, match="a Mixture is counted by own workers: leave executor out"):
+    with pytest.raises(TypeError, match="a Mixture is counted by nbbpe's own workers: leave executor out"):
         nbbpe.train(mixture, 270, executor=ThreadPoolExecutor(1))
     with pytest.raises(TypeError, match="give source or documents, not both"):
         nbbpe.train(mixture, 270, documents=["the cat"])

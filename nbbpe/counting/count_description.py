@@ -23,10 +23,10 @@ KEY = b"nbbpe"
 class Description(NamedTuple):
     """The description of a table of counts.
 
-    pattern        : how text was split
-    special_tokens : where it was divided first
+    pattern        : splits text into words
+    special_tokens : separated the text before it was split
     denominator    : what the counts must be divided by: the common denominator of weights
-    regex_version  : of the `regex` package that defines what the pattern matches
+    regex_version  : the version of `regex`, which defines what the pattern matches
     """
 
     pattern: Pattern
@@ -74,14 +74,14 @@ def common_description(
     tables: Sequence[tuple[str, Mapping[bytes, bytes] | None]],
     pattern: Pattern | None,
     special_tokens: Sequence[str],
-    is_tokenizers: bool,
+    is_extension: bool,
 ) -> tuple[Description, list[int]]:
     """The description that all tables have in common, and the denominator of each.
 
     tables         : the name of each, and the metadata of its schema
-    pattern        : the user's argument, None for none
-    special_tokens : the user's argument, empty for none
-    is_tokenizers  : whether both are those of the tokenizer that is to learn more tokens, which may have no special tokens
+    pattern        : the user's argument, None if not given
+    special_tokens : the user's argument, empty if not given
+    is_extension   : whether a tokenizer is extended: both are then the tokenizer's, and empty special tokens mean none
 
     Raises ValueError if tables differ from each other or from the user's arguments, or if neither says how text was split.
     """
@@ -94,7 +94,7 @@ def common_description(
             f"{argument('special_tokens', ...)} if there were any"
         )
     common = Description(
-        _common_pattern(known, pattern, is_tokenizers), _common_special_tokens(known, special_tokens, is_tokenizers)
+        _common_pattern(known, pattern, is_extension), _common_special_tokens(known, special_tokens, is_extension)
     )
     versions = {each.regex_version for _, each in known}
     if len(versions) > 1:
@@ -105,39 +105,39 @@ def common_description(
     return common, [1 if each is None else each.denominator for each in found]
 
 
-def _common_pattern(known: Sequence[tuple[str, Description]], pattern: Pattern | None, is_tokenizers: bool) -> Pattern:
-    """The pattern of all tables that describe themselves, by name; see `common_description`."""
-    said = "that of the tokenizer" if is_tokenizers else argument("pattern")
+def _common_pattern(known: Sequence[tuple[str, Description]], pattern: Pattern | None, is_extension: bool) -> Pattern:
+    """The pattern of all tables with a description, given with their names; see `common_description`."""
+    origin = "that of the tokenizer" if is_extension else argument("pattern")
     error: type[ValueError] = WrongArgument
     if pattern is None:
         first, description = known[0]
-        pattern, said, error = description.pattern, f"{first!r}", ValueError
+        pattern, origin, error = description.pattern, f"{first!r}", ValueError
     for name, each in known:
         if each.pattern.regexes != pattern.regexes:
             raise error(
-                f"{name!r} was counted with the pattern {shown(each.pattern.spelling)}, and {said} is "
+                f"{name!r} was counted with the pattern {shown(each.pattern.spelling)}, and {origin} is "
                 f"{shown(pattern.spelling)}: words of different patterns cannot be added up"
             )
     return pattern
 
 
 def _common_special_tokens(
-    known: Sequence[tuple[str, Description]], special_tokens: Sequence[str], is_tokenizers: bool
+    known: Sequence[tuple[str, Description]], special_tokens: Sequence[str], is_extension: bool
 ) -> list[str]:
-    """As `_common_pattern`, the special tokens."""
+    """The special tokens of all tables with a description, as `_common_pattern`."""
     specials = list(special_tokens)
-    said = "the tokenizer" if is_tokenizers else argument("special_tokens")
+    origin = "the tokenizer" if is_extension else argument("special_tokens")
     error: type[ValueError] = WrongArgument
-    if not specials and known and not is_tokenizers:
+    if not specials and known and not is_extension:
         first, description = known[0]
-        specials, said, error = description.special_tokens, f"{first!r}", ValueError
+        specials, origin, error = description.special_tokens, f"{first!r}", ValueError
     for name, each in known:
         if set(each.special_tokens) != set(specials):
-            so = "such words cannot be added up"
-            if is_tokenizers:
-                so = "count the text with its own, or give it those first (Tokenizer.with_special_tokens)"
+            advice = "such words cannot be added up"
+            if is_extension:
+                advice = "count the text with its own, or give it those first (Tokenizer.with_special_tokens)"
             raise error(
-                f"{name!r} was counted with the special tokens {shown(each.special_tokens)}, and {said} has "
-                f"{shown(specials)}: {so}"
+                f"{name!r} was counted with the special tokens {shown(each.special_tokens)}, and {origin} has "
+                f"{shown(specials)}: {advice}"
             )
     return specials

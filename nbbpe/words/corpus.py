@@ -1,4 +1,4 @@
-"""What to learn words from, as a user gives it."""
+"""The arguments of `nbbpe.train` that name what to learn words from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .parity import Parity
 
 
 class Corpus(NamedTuple):
-    """Arguments of `nbbpe.train` that say what to learn words from, and how much each of it counts; not checked."""
+    """The text or counts to learn words from, and their weights: arguments of `nbbpe.train`, not checked."""
 
     source: Any = None
     documents: Any = None
@@ -18,12 +18,12 @@ class Corpus(NamedTuple):
 
     @property
     def is_nothing(self) -> bool:
-        """Whether an empty list of documents is all that there is."""
+        """Whether the only argument is an empty list of documents."""
         has_others = any(each is not None for each in (self.source, self.counts, self.weights))
         return not has_others and isinstance(self.documents, (list, tuple)) and not self.documents
 
     @property
     def parity(self) -> Parity | None:
-        """The parity between the sources of a mixture, if it is wanted."""
+        """The `Parity` of a mixture; None without one."""
         parity = self.source.parity if isinstance(self.source, Mixture) else None
         return parity if isinstance(parity, Parity) else None

@@ -1,4 +1,4 @@
-"""Counts of words as tables: made once, added up by any engine, trained from as often as wanted."""
+"""`nbbpe.count_words`: counts the words of a text once, as a table for any number of trainings."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def count_words(
     if output is not None:
         check_not_read((each.path() for each in text.inputs()), output)
     with ExitStack() as stack:
-        # Errors of writing are raised before the long work, not after it.
+        # Opened first, so that an invalid output is an error before the long work, not after it.
         path = None if output is None else stack.enter_context(whole_file(output))
         limit = stack.enter_context(text.limited())
         print_outcome = text.print_forecast(None)

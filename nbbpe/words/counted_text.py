@@ -1,4 +1,4 @@
-"""Words to train on, or to store, that are counted in text."""
+"""Supplies words to train on, or to store, by counting text."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .supply import Splits, Supply, print_no_outcome
 
 
 class CountedText(Supply):
-    """A source or documents, checked as far as that is cheap; see `find_by_item`."""
+    """The text of a source or of documents, checked as far as that is cheap (see `find_by_item`)."""
 
     def __init__(self, corpus: Corpus, options: CountingOptions, split: Pattern, special_tokens: list[str]) -> None:
         found = find_by_item(corpus.source, options.field, options.on_error, corpus.documents)
         self._inputs = [each for inputs in found for each in inputs]
-        self._groups = {1: self._inputs}  # by what their counts are multiplied by
+        self._groups = {1: self._inputs}  # inputs by the factor of their counts
         denominator = 1
         if corpus.weights is not None:
             from .weights import check_weights, whole_factors
@@ -42,12 +42,12 @@ class CountedText(Supply):
             return print_no_outcome
         from . import forecast
 
-        how = options.n_workers, n_tokens, options.memory_limit
-        expected = forecast.forecast(self._inputs, self._word_rules(self.split), *how)
+        run = options.n_workers, n_tokens, options.memory_limit
+        expected = forecast.forecast(self._inputs, self._word_rules(self.split), *run)
         if expected is None:
             return print_no_outcome
-        if then is not None and (again := forecast.forecast(self._inputs, self._word_rules(then), *how)) is not None:
-            expected = expected.followed_by(again)
+        if then is not None and (second := forecast.forecast(self._inputs, self._word_rules(then), *run)) is not None:
+            expected = expected.followed_by(second)
         say(str(expected))
         began = time.perf_counter()
         return lambda n_words: say(forecast.outcome(time.perf_counter() - began, n_words))

@@ -18,7 +18,8 @@ MinWordCount = int | Literal["auto"] | None
 class CountingOptions(NamedTuple):
     """Arguments of `nbbpe.train` that say how words are counted, checked; see `check_counting_options`.
 
-    memory_limit, is_limit_given : in bytes, None for none, and whether the user named it
+    memory_limit   : bytes, None for no limit
+    is_limit_given : whether the user gave this limit
     """
 
     n_workers: int
@@ -33,7 +34,7 @@ class CountingOptions(NamedTuple):
 
     @property
     def by_regex(self) -> bool:
-        """Whether `regex` splits pieces; `splits_by_regex` checks `split_with`, together with the pattern."""
+        """Whether `regex` splits all pieces. (Whether the pattern allows that, `splits_by_regex` checks.)"""
         return self.split_with == "regex"
 
 

@@ -1,6 +1,6 @@
-"""Finds the words to train on: text that is counted, a mixture of sources, or tables of counts.
+"""Chooses the supply of words to train on: text to count, a mixture of sources, or tables of counts.
 
-Everything is found and checked before any work; `nbbpe.train` says what its arguments mean.
+All sources are found and checked before any work; `nbbpe.train` describes the arguments.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from .supply import Splits, Supply
 def find_supply(
     corpus: Corpus, options: CountingOptions, pattern: Pattern | None, special_tokens: list[str], model: Model | None = None
 ) -> Supply:
-    """The words of a corpus.
+    """The supply of the words of a corpus.
 
-    pattern : the user's argument, None for none (tables of counts record their pattern)
-    model   : the model of the tokenizer that is to learn more tokens, which may prepare text before it is split
+    pattern : the user's argument; None if not given, which is for tables of counts, as these record their pattern
+    model   : the model of a tokenizer that is extended, which may prepare text before it is split; None in `nbbpe.train`
     """
     source = corpus.source
     if corpus.counts is not None:
@@ -39,13 +39,13 @@ def find_supply(
             )
         from .counted_tables import CountedTables
 
-        return CountedTables(corpus, options, pattern, special_tokens, is_tokenizers=model is not None)
+        return CountedTables(corpus, options, pattern, special_tokens, is_extension=model is not None)
     assert pattern is not None
     if isinstance(source, Mixture) and corpus.documents is None:
         if corpus.weights is not None:
             raise TypeError("a Mixture has weights of its own: leave weights out")
         if options.executor is not None:
-            raise TypeError("a Mixture is counted by own workers: leave executor out")
+            raise TypeError("a Mixture is counted by nbbpe's own workers: leave executor out")
         if corpus.parity is not None:
             return ParityText(options, source, pattern, special_tokens, model)
         return MixedText(options, source, pattern, special_tokens, model)
@@ -72,9 +72,13 @@ class _PreparedText(CountedText):
 
 def _check_only_counts(corpus: Corpus, options: CountingOptions) -> None:
     """Raise TypeError for arguments about text, given together with counts=."""
-    of_text = {"field": options.field, "split_with": options.split_with}
-    given = {"source": corpus.source, "documents": corpus.documents, **of_text}
-    for name, value in given.items():
+    of_text = {
+        "source": corpus.source,
+        "documents": corpus.documents,
+        "field": options.field,
+        "split_with": options.split_with,
+    }
+    for name, value in of_text.items():
         if value is not None:
             raise TypeError(f"give {name} or counts, not both: counts come from text that was counted already")
     if options.executor is not None:

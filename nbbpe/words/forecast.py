@@ -1,4 +1,4 @@
-"""Time and memory of a run, estimated from a sample of its text, and the actual figures afterwards."""
+"""Estimates the time and memory of a run from a sample of its text, and gives the actual figures afterwards."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from ..sources import Input, Part
 from ..training.merges import n_bytes_needed
 
 MIN_BYTES = 1 << 30  # of text: shorter runs are over before a forecast is of use
-_N_PLACES = 8  # where the text is sampled,
-_PLACE_BYTES = 4 << 20  # and so many bytes at each
+_N_PLACES = 8  # at which the text is sampled
+_PLACE_BYTES = 4 << 20  # read at each of them
 _MERGE_SECONDS = 90e-9  # for each byte of the distinct words, as measured on 1 to 10 MB of them
 _ENTRY_BYTES = 100  # of a word in the table of a worker
-_PROCESS_BYTES = 64 << 20  # of a process beside words
+_PROCESS_BYTES = 64 << 20  # that a process needs in addition to words
 
 
 class Forecast(NamedTuple):
     """The estimate for a run.
 
-    n_bytes  : how much text it is
+    n_bytes  : bytes of text
     n_words  : distinct words
-    seconds  : for counting and merges
-    n_memory : bytes of memory, of all processes
+    seconds  : for counting words and learning merges
+    n_memory : bytes of memory of all processes together
     """
 
     n_bytes: int
@@ -39,7 +39,7 @@ class Forecast(NamedTuple):
     n_memory: int
 
     def followed_by(self, other: Forecast) -> Forecast:
-        """What is expected of this run and, after it, of another one over the same text."""
+        """The estimate for this run and, after it, another one over the same text."""
         return self._replace(seconds=self.seconds + other.seconds, n_memory=max(self.n_memory, other.n_memory))
 
     def __str__(self) -> str:
@@ -53,13 +53,13 @@ class Forecast(NamedTuple):
 def forecast(
     inputs: Sequence[Input], rules: WordRules, n_workers: int, n_tokens: int | None, most_bytes: int | None
 ) -> Forecast | None:
-    """The estimate for counting inputs and learning so many tokens; None for a short run, or if sizes are not known.
+    """The estimate for counting inputs and learning `n_tokens` tokens; None for a short run, or if a size is not known.
 
     n_tokens   : None if nothing is learned
-    most_bytes : the limit of memory, None for none
+    most_bytes : the limit of memory, None for no limit
 
-    Counts some megabytes at places all over the text. Distinct words grow as a power of the text (Heaps' law), the
-    exponent of which follows from the halves of the sample and both together.
+    Counts some megabytes at places all over the text. The number of distinct words grows as a power of the size of the
+    text (Heaps' law); the exponent follows from the numbers in each half of the sample and in both together.
     """
     sizes = [each.size() for each in inputs]
     n_bytes = sum(size or 0 for size in sizes)
@@ -70,8 +70,7 @@ def forecast(
     if n_places < 2:
         return None
     places = [parts[i * len(parts) // n_places] for i in range(n_places)]
-    # Compiling is not part of the rate.
-    warm_up(rules)
+    warm_up(rules)  # so that the time of the sample has no compiling in it
     began = time.process_time()
     halves, bytes_of_halves = zip(*[_sampled(places[first::2], rules) for first in (0, 1)], strict=True)
     seconds = time.process_time() - began

@@ -1,4 +1,4 @@
-"""Words to train on from a mixture of sources."""
+"""Supplies words to train on by counting a mixture of sources."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .supply import Counted, Splits, Stage, Supply
 
 
 class MixedText(Supply):
-    """Sources whose words are added up."""
+    """The sources of a mixture, whose words are added up."""
 
     def __init__(
         self, options: CountingOptions, mixture: Mixture, split: Pattern, special_tokens: list[str], model: Model | None
@@ -42,7 +42,7 @@ class MixedText(Supply):
         self._mixture = mixture
         self._found, self._found_parallel = find_mixture(mixture, options.field, options.on_error)
         self._model = model
-        self._sources: CountedSources  # that `_gathered` has counted last, for `count` to pass on
+        self._sources: CountedSources  # set by `_gathered`, and returned by `count`
 
     def inputs(self) -> list[Input]:
         found = [*self._found.values(), *self._found_parallel.values()]
@@ -57,28 +57,28 @@ class MixedText(Supply):
             records[name]["held_out_bytes_per_token"] = _bytes_per_token(words, model)
         mixture = self._mixture
         limits = {name: limit for name in mixture.sources if (limit := max_bytes_of(mixture, name)) is not None}
-        told = {"held_out": mixture.held_out, **({"max_bytes": limits} if limits else {}), "seed": mixture.seed}
-        return {"mixture": {**told, "sources": records}}
+        arguments = {"held_out": mixture.held_out, **({"max_bytes": limits} if limits else {}), "seed": mixture.seed}
+        return {"mixture": {**arguments, "sources": records}}
 
-    def _says_empty(self) -> str:
-        said = self._limits()
-        if not said:
-            return super()._says_empty()
-        return f"there is no text: {said} leaves no document of the sources, or they have none"
+    def _empty_message(self) -> str:
+        limits = self._limits()
+        if not limits:
+            return super()._empty_message()
+        return f"there is no text: {limits} leaves no document of the sources, or they have none"
 
     def _limits(self) -> str:
-        """The arguments by which documents are left out, as a message shows them; empty if there are none."""
+        """The arguments that leave documents out, as a message shows them; empty if there are none."""
         limits = {"max_bytes": self._mixture.max_bytes, "held_out": self._mixture.held_out}
         return " and ".join(f"{name}={value}" for name, value in limits.items() if value)
 
     def _warn_of_samples(self, counted: CountedMixture) -> None:
-        """Warn of samples that are not what was asked for: of few documents, a sample may have all or none."""
+        """Warn of samples that are far from the size asked for: of few documents, a sample may take all or none."""
         mixture, trained, held_out = self._mixture, counted.trained, counted.sources.held_out
         may_lack = [name for name in trained if mixture.held_out or max_bytes_of(mixture, name) is not None]
         sampled = [name for name in may_lack if any(each.n_text() for each in self._found[name])]
         without = [name for name in sampled if trained[name].is_empty()]
-        if len(without) < len(trained):  # else it is an error
-            # With max_bytes, it is not known whether there is text in what is left out.
+        if len(without) < len(trained):  # no text at all is an error, which `gathered` raises
+            # With max_bytes, it is not known whether there is text among the documents that are left out.
             empty = [n for n in without if max_bytes_of(mixture, n) is None and not len(held_out[n].counts)]
             if empty:
                 warn_user(f"there is no text of {first_few(empty)}, neither to train on nor to hold out")
@@ -105,9 +105,9 @@ class MixedText(Supply):
         options = self._options
         size = total_size([each for inputs in self._found.values() for each in inputs])
         if size is not None and self._mixture.held_out:
-            size *= 2  # what is held out is read apart from what is trained on
-        measures = total_size([each for inputs in self._found_parallel.values() for each in inputs])
-        size = None if size is None or measures is None else size + measures
+            size *= 2  # held-out documents are counted in a second pass
+        parallel_size = total_size([each for inputs in self._found_parallel.values() for each in inputs])
+        size = None if size is None or parallel_size is None else size + parallel_size
         with Progress(options.progress, "count words", size, "B") as bar:
 
             def count(inputs: list[Input], by: Pattern = splits.words) -> Gathered:
@@ -124,11 +124,11 @@ class MixedText(Supply):
             found = {name: count(inputs, splits.tokenizer) for name, inputs in self._found_parallel.items()}
         parallel = {name: gathered.in_memory() for name, gathered in found.items()}
         self._sources = counted.sources._replace(parallel=parallel)
-        return counted, [each for some in (*counted.trained.values(), *found.values()) for each in some.skipped]
+        return counted, [each for words in (*counted.trained.values(), *found.values()) for each in words.skipped]
 
 
 class ParityText(MixedText):
-    """Sources whose words stay apart, one source after another in the order of their names."""
+    """The sources of a mixture with parity, whose words follow each other in the order of the sources' names."""
 
     def __init__(
         self, options: CountingOptions, mixture: Mixture, split: Pattern, special_tokens: list[str], model: Model | None
@@ -150,11 +150,11 @@ class ParityText(MixedText):
         parity, parallel = self._parity, counted.sources.parallel
         end = 0
         for name, n in zip(self._names, self._n_words(counted), strict=True):
-            told = record["mixture"]["sources"][name]
-            told["bytes_per_token"] = _bytes_per_token(words_between(counted.words, end, end + n), model)
+            of_source = record["mixture"]["sources"][name]
+            of_source["bytes_per_token"] = _bytes_per_token(words_between(counted.words, end, end + n), model)
             end += n
             if parallel:
-                told["parallel_tokens"] = _n_tokens(parallel[name], model)
+                of_source["parallel_tokens"] = _n_tokens(parallel[name], model)
         record["mixture"]["parity"] = {"after": parity.after, "window": parity.window}
         return record
 
@@ -172,12 +172,12 @@ class ParityText(MixedText):
         self._sources = self._sources._replace(counts=[part.counts for part in parts])
         for name, words in self._sources.parallel.items():
             if not len(words.counts) and not counted.trained[name].is_empty():
-                raise ValueError(f"the parallel text of {name!r} is empty, so it cannot say how well that is compressed")
+                raise ValueError(f"the parallel text of {name!r} is empty, so the compression of {name!r} is unknown")
         return Gathered(concatenate(parts), [], limit, skipped)
 
 
 def _warn_of_sampled(names: list[str], before: str, after: str) -> None:
-    """Warn of what sampling does to sources, said by the words before their names and after them; of none, do nothing."""
+    """Warn of what sampling did to some sources, with the text of the warning around their names; of none, do nothing."""
     if names:
         warn_user(
             f"{before} {first_few(names)}{after} whole documents are kept or left out. In plain text, special tokens "

@@ -24,7 +24,7 @@ from .parity import Parity, check_names, check_parity
 if TYPE_CHECKING:
     from fractions import Fraction
 
-_FINENESS = 1000  # the least multiplier that shares are rounded to: 0.05 % off at most
+_FINENESS = 1000  # the smallest multiplier of a source with shares: rounding changes a share by at most 0.05 %
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Mixture:
 def find_mixture(
     mixture: Mixture, field: str | None, on_error: str
 ) -> tuple[dict[str, list[Input]], dict[str, list[Input]]]:
-    """The inputs of each source, see find_inputs, and those of each parallel text.
+    """The inputs of each source and of each parallel text, by name (see `find_inputs`).
 
     Raises ValueError for a source that cannot be sampled.
     """
@@ -148,9 +148,9 @@ def find_mixture(
 class CountedMixture(NamedTuple):
     """The words of each source of a mixture, by the source's name.
 
-    trained     : those to train on
-    multipliers : what their counts are to be multiplied by
-    sources     : what else is known, but for parallel texts
+    trained     : the words to train on
+    multipliers : the factors of their counts
+    sources     : everything else, without parallel texts
     """
 
     trained: dict[str, Gathered]
@@ -159,12 +159,12 @@ class CountedMixture(NamedTuple):
 
 
 class CountedSources(NamedTuple):
-    """What else is known of the sources of a mixture once they are counted, by the source's name.
+    """What is known of the sources of a mixture besides the words to train on, by the source's name.
 
-    held_out : words that are held out
+    held_out : the words of held-out documents
     parallel : the words of the parallel texts, if there are any
-    records  : what the provenance says of the source, without what the trained model adds
-    counts   : for parity, the counts of all words of each source, in the order of their names
+    records  : the provenance's entries, without the figures that need the trained model
+    counts   : for parity, the counts of all words of each source, in the order of the sources' names
     """
 
     held_out: dict[str, WordCounts]
@@ -180,9 +180,9 @@ def count_mixture(
     count: Callable[[list[Input]], Gathered],
     measure: Callable[[list[Input]], WordCounts],
 ) -> CountedMixture:
-    """Count the words of all sources, with a function for inputs to train on, and one for what is held out.
+    """Count the words of all sources: `count` does so for inputs to train on, `measure` for held-out documents.
 
-    Raises OverflowError where the weighted counts do not fit in int64.
+    Raises OverflowError if the weighted counts do not fit in int64.
     """
 
     def sampled(inputs: list[Input], low: float, high: float) -> list[Input]:
@@ -195,7 +195,7 @@ def count_mixture(
     for name, inputs in found.items():
         share, most_bytes = 1.0, max_bytes_of(mixture, name)
         if most_bytes is not None:
-            size = (1 - mixture.held_out) * sum(each.n_text() for each in inputs)  # what is held out is not trained on
+            size = (1 - mixture.held_out) * sum(each.n_text() for each in inputs)
             share = min(1.0, most_bytes / size) if size else 1.0
         trained[name] = count(sampled(inputs, mixture.held_out, mixture.held_out + (1 - mixture.held_out) * share))
         sizes[name] = trained[name].n_text()
@@ -205,7 +205,7 @@ def count_mixture(
         if mixture.held_out:
             held_out[name] = measure(sampled(inputs, 0.0, mixture.held_out))
     multipliers = _multipliers(mixture, sizes)
-    # A source without words counts as one, as NumPy must take its multiplier, too.
+    # The multiplier of a source without words must fit in int64, too: NumPy multiplies its empty array by it.
     total = sum(max(words.total(), 1) * multipliers[name] for name, words in trained.items())
     if total >= 2**63:
         raise OverflowError(
@@ -223,7 +223,7 @@ def max_bytes_of(mixture: Mixture, name: str) -> int | None:
 
 
 def denominator_of(mixture: Mixture) -> int:
-    """The divisor of the weighted counts that gives how often a word occurs in the text."""
+    """The number by which weighted counts are divided to give occurrences in the text."""
     if mixture.shares is not None:
         return _FINENESS
     return lcm(*(weight.denominator for weight in _weights(mixture).values()))

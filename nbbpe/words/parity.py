@@ -1,4 +1,4 @@
-"""Parity between the sources of a mixture: the worst-compressed one says what is merged next.
+"""Parity between the sources of a mixture: each merge is chosen for the source that is compressed worst.
 
 See Foroutan et al. 2025, Parity-Aware Byte-Pair Encoding.
 """
@@ -66,7 +66,7 @@ class Parity:
 
 
 def check_parity(parity: object, sources: Mapping[str, Any]) -> None:
-    """Raise TypeError or ValueError unless it is a Parity that fits the sources, given by name."""
+    """Raise TypeError or ValueError unless `parity` is a Parity that fits the sources."""
     if not isinstance(parity, Parity):
         raise TypeError(f"parity must be a Parity, True or False, not {shown(parity)}")
     if parity.parallel is None:
@@ -77,9 +77,9 @@ def check_parity(parity: object, sources: Mapping[str, Any]) -> None:
     check_names("parallel", parity.parallel, sources)
 
 
-def check_names(argument: str, given: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
+def check_names(argument: str, by_name: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
     """Raise ValueError for a name in an argument that is not a source."""
-    for name in given:
+    for name in by_name:
         if name not in sources:
             raise ValueError(f"{argument} names {name!r}, which is not a source: those are {', '.join(sources)}")
 
@@ -87,11 +87,13 @@ def check_names(argument: str, given: Mapping[str, Any], sources: Mapping[str, A
 def with_groups(
     words: WordCounts, n_words: Sequence[int], measures: Sequence[WordCounts], window: int | None
 ) -> tuple[WordCounts, Groups]:
-    """The words of sources, and of texts that measure these if there are any, as `learn_merges` takes them for parity.
+    """The words of sources, followed by those of their parallel texts, and the groups of these for `learn_merges`.
 
-    n_words : how many of the words belong to each source; they are in the order of the sources
+    words    : of all sources, one source after another
+    n_words  : how many of them belong to each source
+    measures : the words of each source's parallel text; empty if there are none
 
-    Raises OverflowError where the weighted bytes of a source do not fit in int64.
+    Raises OverflowError if the weighted bytes of a source do not fit in int64.
     """
     sizes = []
     for end, n in zip(np.cumsum(n_words).tolist(), n_words, strict=True):

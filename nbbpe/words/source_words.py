@@ -1,4 +1,4 @@
-"""The distinct words of a source with their counts, as a tokenizer prepares and splits its text."""
+"""Counts the words of a source as a tokenizer prepares and splits its text."""
 
 from __future__ import annotations
 
@@ -24,16 +24,18 @@ def gather_source(
     report: Callable[[int], None],
     model: Model | None,
 ) -> None:
-    """As `gather_inputs`, of text that a model prepares, if there is one: the rules have its pattern and special tokens.
+    """Count the words of inputs, as `gather_inputs` does, after a model (if given) has prepared their text.
 
-    Where it normalizes text, or prepares it otherwise, this process reads alone, as the work is done in Python.
+    The rules must have the model's pattern and special tokens. If the model normalizes text or changes it otherwise, this
+    process does all the work, as that is done in Python.
     """
     if model is None or not model.rewrites_text:
         gather_inputs(gathering, inputs, rules, n_workers, report)
         return
     specials = pack_special_tokens(model.choosable)
     encoder, sought = new_encoder(model, np.dtype(np.uint32), 0, specials).allowing(specials)
-    counter = gathering.limit.new_counter(rules._replace(special_tokens=()), n_workers=1)  # they are found before
+    # Without special tokens, as the encoder has found them already.
+    counter = gathering.limit.new_counter(rules._replace(special_tokens=()), n_workers=1)
     separators = [token.encode() for token in model.choosable]
     for each in inputs:
         for part in each.cut(each.n_text() + 1, CutRules(model.pattern, separators)):

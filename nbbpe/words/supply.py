@@ -1,4 +1,4 @@
-"""A supply of words to train on; finding.py chooses its kind."""
+"""The interface `Supply` of words to train on; finding.py chooses the kind of supply for a corpus."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class Counted(NamedTuple):
     """Words that a supply has counted.
 
-    words    : those to train on
-    left_out : those that are too rare, None if there are none
-    sources  : what is known of the sources, if they are those of a mixture
+    words    : the words to train on
+    left_out : what was skipped as too rare, None if nothing was
+    sources  : what is known of the sources of a mixture
     """
 
     words: WordCounts
@@ -36,7 +36,7 @@ class Counted(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """Words to learn merges from, up to a number of tokens, and their groups, if there are any."""
+    """Words to learn merges from up to `n_tokens` tokens, and, for parity, the groups of these words."""
 
     words: WordCounts
     n_tokens: int
@@ -44,10 +44,10 @@ class Stage(NamedTuple):
 
 
 class Splits(NamedTuple):
-    """How text is split.
+    """The patterns that split text.
 
-    words     : the pattern by which the words to train on are counted
-    tokenizer : that of the later tokenizer, by which text is split that only measures
+    words     : for the words to train on
+    tokenizer : of the trained tokenizer; for texts that only measure compression
     """
 
     words: Pattern
@@ -57,7 +57,7 @@ class Splits(NamedTuple):
 class Supply(ABC):
     """Words with counts.
 
-    split, special_tokens : how text is split into words, as by the later tokenizer
+    split, special_tokens : how the trained tokenizer, too, splits text into words
     denominator           : what counts must be divided by, because weights are fractions
     """
 
@@ -69,9 +69,11 @@ class Supply(ABC):
         self.denominator = denominator
 
     def count(self, n_tokens: int, splits: Splits | None = None) -> Counted:
-        """The words, as far as they fit for training `n_tokens` tokens; with other patterns if they are given.
+        """Count the words for training `n_tokens` tokens; `min_word_count` says which rare ones are skipped.
 
-        Raises ValueError if there are none.
+        splits : patterns in place of `split`
+
+        Raises ValueError if there are no words, MemoryError or OverflowError if they do not fit (see `words_that_fit`).
         """
         from .words_in_memory import words_that_fit
 
@@ -80,40 +82,41 @@ class Supply(ABC):
             return Counted(*words_that_fit(gathered, n_tokens, limit, self._options.min_word_count, self.denominator))
 
     def limited(self) -> AbstractContextManager[Limit]:
-        """The limit of memory in which words are gathered."""
+        """The limit of memory for gathering words, with a folder for what exceeds it."""
         return limited(self._options.memory_limit, self._options.is_limit_given, self._most_text())
 
     def stages(self, counted: Counted, n_tokens: int) -> list[Stage]:
-        """How merges are learned from these words, up to `n_tokens` tokens."""
+        """The stages of learning merges from these words, up to `n_tokens` tokens."""
         return [Stage(counted.words, n_tokens)]
 
     def print_forecast(self, n_tokens: int | None, then: Pattern | None = None) -> Callable[[int], None]:
-        """Before a long run that shows its progress, print what to expect; returns what prints at its end how it went.
+        """Print a forecast before a long run that shows its progress. Returns a function that prints the actual figures at
+        the end; its argument is the number of distinct words.
 
-        That is called with the number of distinct words. `n_tokens` is None where nothing is learned from them; `then` is
-        another pattern with which they are counted and learned from once more.
+        n_tokens : how many tokens are learned; None if words are only counted
+        then     : the pattern of a second pass over the text, if there is one
         """
         return print_no_outcome
 
     def record(self, counted: Counted, model: Model) -> dict[str, Any]:
-        """Entries for the provenance of the model that was trained on these words about its sources."""
+        """The entries about sources in the provenance of the model that was trained on these words."""
         return {}
 
     def inputs(self) -> list[Input]:
-        """The text to count, with texts that measure it; empty for tables of counts."""
+        """The texts to count, and those that only measure compression; empty for tables of counts."""
         return []
 
     def gathered(self, splits: Splits, limit: Limit) -> Gathered:
-        """The words, counted with these patterns. Raises ValueError where there are none.
+        """The words, counted with these patterns. Raises ValueError if there are none.
 
-        One warning says which malformed records were skipped, when the text is read for the first time.
+        The first time that the text is read, one warning says which malformed records were skipped.
         """
         gathered = self._gathered(splits, limit)
         if not self._was_read:
             warn_of_skipped(gathered.skipped)
             self._was_read = True
         if gathered.is_empty():
-            raise ValueError(self._says_empty())
+            raise ValueError(self._empty_message())
         return gathered
 
     @abstractmethod
@@ -121,19 +124,19 @@ class Supply(ABC):
         """The words, counted with these patterns."""
 
     def _word_rules(self, split: Pattern) -> WordRules:
-        """How text is made into words, by a pattern."""
+        """How a counter makes words of text, with this pattern."""
         separators = [token.encode() for token in self.special_tokens]
         return WordRules(split, separators, self._options.on_error, self._options.by_regex)
 
-    def _says_empty(self) -> str:
+    def _empty_message(self) -> str:
         """The message of the error if there are no words."""
         skipped = " and malformed records, which were skipped" if self._options.on_error == "skip" else ""
         files = [each.file.name for each in self.inputs() if each.file is not None]
-        named = f" ({first_few(files, show=repr)})" if files else ""
-        return f"there is no text: the source{named} is empty, or holds nothing but special tokens{skipped}"
+        names = f" ({first_few(files, show=repr)})" if files else ""
+        return f"there is no text: the source{names} is empty, or holds nothing but special tokens{skipped}"
 
     def _most_text(self) -> int | None:
-        """The most bytes of text that there may be; None if not known."""
+        """An upper bound of the bytes of text; None if not known."""
         sizes = [each.most_text() for each in self.inputs()]
         return sum(size for size in sizes if size is not None) if sizes and None not in sizes else None
 

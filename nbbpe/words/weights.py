@@ -38,12 +38,12 @@ def _fraction(weight: Any, number: int) -> Fraction:
 
 
 def written_fraction(number: Any) -> Fraction:
-    """A number as a fraction; a float, which is finite, as the decimal that it is written as: 0.1 is 1/10."""
+    """A number as a fraction; a (finite) float as the decimal that it is written as: 0.1 is 1/10."""
     return Fraction(repr(float(number))) if isinstance(number, float) else exact_fraction(number)
 
 
 def exact_fraction(number: Any) -> Fraction:
-    """A number as a fraction of Python's integers: products of NumPy's, which a Fraction would keep, may wrap around."""
+    """A number as a fraction of Python's integers. (A Fraction keeps NumPy's integers, whose products may wrap around.)"""
     fraction = Fraction(number.__index__() if hasattr(number, "__index__") else number)
     return Fraction(int(fraction.numerator), int(fraction.denominator))
 

@@ -1,4 +1,4 @@
-"""Whether words fit in memory for the merges, and which rare words must be skipped so that they fit."""
+"""Brings the words to train on into memory, and skips rare words if asked, or so that the others fit."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from ..system.wrong_argument import WrongArgument
 from ..training.merges import n_bytes_needed
 from .counting_options import MinWordCount
 
-_MOST_EXACT = 1 << 16  # occurrences below it are told apart: no text needs a higher threshold
+_MOST_EXACT = 1 << 16  # the highest min_word_count that "auto" tries: no text needs a higher one
 
 
 class LeftOut(NamedTuple):
-    """The words that are not trained on.
+    """How many words are not trained on.
 
     min_word_count  : words that occur less often are skipped
-    n_words         : how many distinct words these are
+    n_words         : the number of distinct words that are skipped
     n_occurrences   : how often they occur, together
-    n_all_words, n_all_occurrences : the same of all words
+    n_all_words, n_all_occurrences : the same for all words
     """
 
     min_word_count: int
@@ -50,10 +50,10 @@ def record_of(left_out: LeftOut | None) -> dict[str, Any]:
 
 
 class _Sizes:
-    """Numbers of words, of their bytes and of their occurrences: of all words, and by their counts.
+    """Sums over words: of their number, their bytes and their counts.
 
-    n_words, n_bytes : int64[_MOST_EXACT + 1]    [i] for words that occur i times, the last for all that occur more often
-    all, kept        : [3] words, bytes and counts: of all words, and of those whose count is at least `threshold`
+    n_words, n_bytes : int64[_MOST_EXACT + 1]  [i] for words that occur i times, the last one also for more often
+    all, kept        : [words, bytes, counts] of all words, and of those whose count is at least `threshold`
     unit             : the count of one occurrence
     """
 
@@ -66,20 +66,20 @@ class _Sizes:
         self.kept = [0, 0, 0]
 
     def add(self, words: WordCounts) -> None:
-        """Add words to the numbers."""
+        """Add words to the sums."""
         lengths = np.diff(words.starts)
-        # Of tiny weights, the unit may exceed all counts, and int64.
+        # With tiny weights, the unit may exceed all counts, and the range of int64.
         times = np.minimum(words.counts // self.unit, _MOST_EXACT) if self.unit < 2**63 else np.zeros_like(words.counts)
         self.n_words += np.bincount(times, minlength=_MOST_EXACT + 1)
         self.n_bytes += np.bincount(times, lengths, minlength=_MOST_EXACT + 1).astype(np.int64)
         kept = words.counts >= self.threshold
-        for sums, some in (self.all, slice(None)), (self.kept, kept):
-            sums[0] += len(words.counts[some])
-            sums[1] += int(lengths[some].sum())
-            sums[2] += total_of(words.counts[some])
+        for sums, chosen in (self.all, slice(None)), (self.kept, kept):
+            sums[0] += len(words.counts[chosen])
+            sums[1] += int(lengths[chosen].sum())
+            sums[2] += total_of(words.counts[chosen])
 
     def least_that_fits(self, n_tokens: int, most_bytes: int | None) -> int | None:
-        """The smallest min_word_count with which the words fit, and that leaves any; None if there is none."""
+        """The smallest min_word_count with which the words fit and some are left; None if there is none."""
         n_words, n_bytes = (np.cumsum(sizes[::-1])[::-1].tolist() for sizes in (self.n_words, self.n_bytes))
         for n in range(1, _MOST_EXACT + 1):
             if n_words[n] and _fits(n_words[n], n_bytes[n], n_tokens, most_bytes):
@@ -87,7 +87,7 @@ class _Sizes:
         return None
 
     def left_out(self) -> LeftOut:
-        """The words that the threshold skips."""
+        """How many words the threshold skips."""
         n_words, _, n_occurrences = (whole - kept for whole, kept in zip(self.all, self.kept, strict=True))
         unit = self.unit
         return LeftOut(self.threshold // unit, n_words, n_occurrences // unit, self.all[0], self.all[2] // unit)
@@ -102,13 +102,13 @@ def _fits(n_words: int, n_bytes: int, n_tokens: int, most_bytes: int | None) -> 
 def words_that_fit(
     gathered: Gathered, n_tokens: int, limit: Limit, min_word_count: MinWordCount, unit: int
 ) -> tuple[WordCounts, LeftOut | None]:
-    """The words to train on, in memory, and what was skipped of them.
+    """The words to train on, in memory, and how many were skipped (None if none were).
 
     n_tokens       : how many tokens are learned, the 256 bytes included
-    min_word_count : words that occur less often are skipped; None for none, "auto" for as few as have to be
-    unit           : the count of one occurrence, if weights have a common denominator
+    min_word_count : words that occur less often are skipped; None skips no word, "auto" as few as necessary
+    unit           : the count of one occurrence: the common denominator of weights
 
-    Raises MemoryError, or OverflowError for more bytes than cells can be numbered, if the words do not fit.
+    Raises MemoryError if the words do not fit in memory, OverflowError if they need more cells than can be numbered.
     """
     threshold = min_word_count * unit if isinstance(min_word_count, int) else 1
     words = gathered.words
@@ -116,7 +116,7 @@ def words_that_fit(
     measured: Iterable[WordCounts]
     if words is None:
         assert limit.runs is not None
-        # Merged once to be measured, and read again without the rare words.
+        # The runs become one run, which is measured while it is written, and then read without the rare words.
         measured = read_run(limit.runs.write(_measuring(gathered.sorted_batches(), sizes)))
     else:
         n_words, n_bytes = len(words.counts), int(words.starts[-1] - words.starts[0])
@@ -150,9 +150,9 @@ def _measuring(batches: Iterable[WordCounts], sizes: _Sizes) -> Iterator[WordCou
 
 
 def _collected(batches: Iterable[WordCounts], threshold: int, sizes: _Sizes) -> WordCounts:
-    """The words whose count is at least `threshold`, as one WordCounts; `sizes` has their sizes.
+    """The words whose count is at least `threshold`, as one WordCounts; `sizes.kept` says how many these are.
 
-    Equal words stay apart: those of several sources may be neighbours here that are not in the batch.
+    Equal words are not added up: with parity, each source has its own.
     """
     n_words, n_bytes, _ = sizes.kept
     made = WordCounts(np.zeros(n_bytes + PADDING, np.uint8), np.zeros(n_words + 1, np.int64), np.empty(n_words, np.int64))
