@@ -1,4 +1,4 @@
-"""Where tables of counts come from: files, URLs, tables and dicts in memory, streams of record batches."""
+"""Opens tables of counts: files, URLs, tables and dicts in memory, streams of record batches."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _BATCH_ROWS = 1 << 17  # read at a time
 class Counts(NamedTuple):
     """One table of counts.
 
-    name     : in messages
+    name     : as messages show it
     metadata : of its schema, if any
-    batches  : called once, gives its record batches
+    batches  : a function that gives its record batches; may be called once
     """
 
     name: str
@@ -44,7 +44,7 @@ def open_counts(data: object, argument: str = "counts") -> list[Counts]:
     """The tables that an item names: a path, a pattern or a URL of files, a table, a stream, an iterator of record batches,
     a dict from word to count.
 
-    Raises TypeError for another thing, OSError for files that cannot be read, ImportError without pyarrow.
+    Raises TypeError for anything else, OSError for files that cannot be read, ImportError without pyarrow.
     """
     arrow()
     if isinstance(data, (str, os.PathLike)):
@@ -86,14 +86,14 @@ def _stream_counts(stream: Iterator[Any], argument: str) -> Counts:
         for number, item in enumerate(stream, 1):
             each = _batch_counts(item, number, argument)
             if (each.metadata or {}).get(KEY) != (of_first.metadata or {}).get(KEY):
-                raise ValueError(f"item {number:,} of {argument} has other metadata of nbbpe than the first")
+                raise ValueError(f"item {number:,} of {argument} has other metadata of nbbpe than the first item")
             yield from each.batches()
 
     return Counts(argument, of_first.metadata, batches)
 
 
 def _batch_counts(item: object, number: int, argument: str) -> Counts:
-    """The item of an iterator with this number."""
+    """The counts of item `number` of an iterator."""
     if not is_arrow(item):
         raise TypeError(f"item {number:,} of {argument} is {type(item).__name__}, and must be a record batch")
     return _arrow_counts(item, argument)
@@ -141,7 +141,7 @@ def _file_counts(file: File) -> Counts:
 
 
 def words_in(counts: Counts) -> Iterator[WordCounts]:
-    """The words of a table, in parts of which each may have a word several times."""
+    """The words of a table, in parts; a part may have a word several times."""
     row = 0
     for batch in counts.batches():
         yield words_of(batch, counts.name, row)

@@ -28,7 +28,7 @@ def arrow() -> Any:
 
 
 def schema_of(metadata: dict[bytes, bytes], longest: int = 0) -> Any:
-    """The schema of a table of counts; `longest` is the longest word, in bytes, for which `binary` may be too short."""
+    """The schema of a table of counts; `longest`, the bytes of the longest word, decides if words are large_binary."""
     pa = arrow()
     word = pa.large_binary() if longest > _MOST_BINARY else pa.binary()
     fields = [pa.field(WORD, word, nullable=False), pa.field(COUNT, pa.int64(), nullable=False)]
@@ -47,7 +47,7 @@ def batch_of(words: WordCounts, schema: Any) -> Any:
 
 
 def check_output(output: Path) -> None:
-    """Raise ValueError for a file of counts whose name does not say what it is."""
+    """Raise ValueError unless the ending of the name is that of a format for counts."""
     if not checked_name(output).lower().endswith(ENDINGS):
         raise ValueError(
             f"{argument('output', os.fspath(output))} must end in one of {', '.join(ENDINGS)}, which says how it is written"
@@ -67,8 +67,8 @@ def write_counts(batches: Iterable[WordCounts], schema: Any, path: str) -> int:
 
 def _writer(path: str, raw: BinaryIO, schema: Any) -> Any:
     if path.lower().endswith(PARQUET):
-        # Each word is there once, so that a dictionary saves nothing. Sorted words share their beginnings with their
-        # neighbours, which zstd finds.
+        # Each word is there once, so a dictionary saves nothing. Sorted words begin as their neighbours do, which zstd
+        # makes use of.
         options = {"use_dictionary": False, "compression": "zstd", "write_statistics": [COUNT]}
         return require("pyarrow.parquet", path).ParquetWriter(raw, schema, **options)
     return arrow().ipc.new_file(raw, schema)
@@ -91,22 +91,22 @@ def check_columns(schema: Any, name: str) -> None:
 
 
 def words_of(batch: Any, name: str, first_row: int) -> WordCounts:
-    """The words of a record batch, whose first row has a number in the table. Equal words stay apart.
+    """The words of a record batch, whose first row is row `first_row` of the table. Equal words are not added up.
 
-    Raises ValueError that names the row for what is not a word or not a count.
+    Raises ValueError that names the row if it does not have a word and a count.
     """
     pa = arrow()
     check_columns(batch.schema, name)
     word, count = batch.column(batch.schema.names.index(WORD)), batch.column(batch.schema.names.index(COUNT))
     for column, array in (WORD, word), (COUNT, count):
         if not len(array):
-            continue  # of views, pyarrow calls it broken where it is a slice
+            continue  # pyarrow calls an empty slice of views broken
         try:
-            array.validate(full=True)  # files and streams may hold offsets that lead anywhere
+            array.validate(full=True)  # files and streams may have offsets that point outside of their text
         except pa.ArrowInvalid as error:
             raise ValueError(f"the column {column!r} of {name!r} is broken: {error}") from None
     check_kind(f"column {WORD!r} of {name!r}", word.type, may_be_null=False)
-    word = as_strings(word)  # of a dictionary, which may hold nulls that are not counted before
+    word = as_strings(word)  # before nulls are counted: the values of a dictionary may be null
     for column, array in (WORD, word), (COUNT, count):
         if array.null_count:
             row = first_row + null_rows(array)[0]
@@ -133,7 +133,7 @@ def _whole_counts(count: Any, name: str, first_row: int) -> Any:
             "CAST(SUM(count) AS BIGINT)"
         )
     if pa.types.is_decimal(kind) and kind.bit_width < 128:
-        count = count.cast(pa.decimal128(38, 0))  # up to version 26 at least, pyarrow refuses each decimal32 as an int64
+        count = count.cast(pa.decimal128(38, 0))  # pyarrow (up to version 26 at least) casts no decimal32 to int64
     try:
         whole = count if kind == pa.int64() else count.cast(pa.int64())
     except pa.ArrowInvalid as error:

@@ -1,4 +1,4 @@
-"""Counters of the words of text, window after window: by pieces, or by `regex` alone."""
+"""Counters, which count the words of text window after window: as pieces that are split later, or by `regex` alone."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class WordRules(NamedTuple):
     """How a counter makes words of text.
 
     pattern        : splits text into words
-    special_tokens : between texts that are split one by one; they are not words
+    special_tokens : separate texts that are split one by one; they are not words themselves
     on_error       : "raise" or "skip", for malformed records
-    by_regex       : whether `regex` splits pieces, even where the pattern is compiled
+    by_regex       : whether `regex` splits pieces, even if the pattern is compiled
     """
 
     pattern: Pattern
@@ -43,7 +43,7 @@ class WordRules(NamedTuple):
 
     @property
     def cut_rules(self) -> CutRules:
-        """Where text may be cut for several counters."""
+        """The rules for where text may be cut, so that several counters can share it."""
         return CutRules(self.pattern, self.special_tokens)
 
 
@@ -52,7 +52,7 @@ class Counter(ABC):
 
     runs    : where all words so far are written before they take more than about `most_bytes` bytes of memory; None for no
               limit
-    written : the runs that were written, by this counter and those that it has taken over
+    written : the runs that were written by this counter, and by those that it took over
     """
 
     def __init__(self, rules: WordRules, runs: RunFolder | None = None, most_bytes: int = 0) -> None:
@@ -63,7 +63,7 @@ class Counter(ABC):
         self.written: list[Run] = []
 
     def run(self, part: Part) -> Iterator[int | Skipped]:
-        """Count the words of a part of a source; yields the bytes that were read, and at last the skipped records."""
+        """Count the words of a part of a source; yields how many bytes were read, and finally the skipped records."""
         taken = 0
         tally = Tally(self._rules.on_error)
         with part.open(self._specials, False, NO_ID, tally) as reader:
@@ -79,10 +79,10 @@ class Counter(ABC):
 
     @abstractmethod
     def finish(self, n_threads: int = 1) -> WordCounts:
-        """The words that are not in runs, gathered by at most `n_threads` threads. Nothing is counted after that."""
+        """The words that are not in runs, gathered by at most `n_threads` threads. Called once, after all counting."""
 
     def hand_over(self) -> Iterator[Any]:
-        """See SharedJob: parts of what was counted, or else the runs."""
+        """See SharedJob. Yields the counted words in parts, or the runs, if there are any."""
         if not self.written:
             yield from self._parts()
         else:
@@ -90,7 +90,7 @@ class Counter(ABC):
             yield self.written
 
     def take_over(self, gathered: Any) -> None:
-        """See SharedJob. What is not in runs counts towards the memory of this job."""
+        """See SharedJob. Words that are not in runs count towards the memory of this job."""
         if isinstance(gathered, list):
             self.written += gathered
         else:
@@ -98,20 +98,20 @@ class Counter(ABC):
 
     @abstractmethod
     def _parts(self) -> Iterator[Any]:
-        """What was counted, in parts to send."""
+        """The counted words, in parts to send."""
 
     @abstractmethod
     def _add_part(self, part: Any) -> None:
-        """Add what another counter has counted."""
+        """Add a part of another counter's words."""
 
     def _write(self, parts: list[WordCounts]) -> None:
-        """Write all words of parts to a run; the list is emptied."""
+        """Write the words of all parts to a run, and empty the list."""
         assert self._runs is not None
         self.written.append(self._runs.write_parts(parts))
 
 
 class PieceCounter(Counter):
-    """Counts words by pieces, for a pattern with certain boundaries; its automata or `regex` split these."""
+    """Counts pieces, for a pattern with certain boundaries; at the end, the pattern's automata or `regex` split them."""
 
     def __init__(self, rules: WordRules, runs: RunFolder | None = None, most_bytes: int = 0) -> None:
         super().__init__(rules, runs, most_bytes)
@@ -146,7 +146,7 @@ class PieceCounter(Counter):
             capacity = len(words.table.slots) // piece_table.SLOT_WORDS
             parts = words.take_split(self._rules.pattern, self._rules.by_regex)
             del words
-            self._words = WordTable()  # so that the memory of the large one is free while words are sorted
+            self._words = WordTable()  # frees the memory of the large one while words are sorted
             self._write(parts)
             self._words = WordTable(capacity)
         else:
@@ -155,11 +155,11 @@ class PieceCounter(Counter):
     def finish(self, n_threads: int = 1) -> WordCounts:
         self._words.split_pieces(self._rules.pattern, self._rules.by_regex, n_threads)
         words = self._words.take(n_threads)
-        del self._words  # so that the memory of the table is free while words are sorted
+        del self._words  # frees the memory of the table while words are sorted
         return words
 
     def _parts(self) -> Iterator[WordCounts]:
-        """Pieces, not words: workers have most pieces in common, and so each is split only once, at the end."""
+        """The pieces, not words: workers have most pieces in common, so each is split only once, after all are added up."""
         return self._words.take_in_parts()
 
     def _add_part(self, part: WordCounts) -> None:
@@ -174,7 +174,7 @@ class RegexCounter(Counter):
     def __init__(self, rules: WordRules, runs: RunFolder | None = None, most_bytes: int = 0) -> None:
         super().__init__(rules, runs, most_bytes)
         self._counts: collections.Counter[str] = collections.Counter()
-        self._n_text = 0  # the memory of the words that were counted
+        self._n_text = 0  # bytes of memory of the words as str
 
     def count(self, window: Window) -> int:
         window = window.of_whole_documents()
@@ -184,7 +184,7 @@ class RegexCounter(Counter):
         return window.end
 
     def _add_part(self, part: Iterable[str] | dict[str, int]) -> None:
-        """Count words, or add up their counts if they have some."""
+        """Count words, or add the counts of a dict."""
         counts = self._counts
         n = len(counts)
         counts.update(part)
@@ -207,6 +207,6 @@ class RegexCounter(Counter):
 
 
 def make_counter(rules: WordRules, runs: RunFolder | None = None, most_bytes: int = 0) -> Counter:
-    """The counter for a pattern, which may be compiled or not."""
+    """A counter for these rules: of pieces, if the pattern has tables, which give its certain boundaries."""
     kind = RegexCounter if rules.pattern.tables is None else PieceCounter
     return kind(rules, runs, most_bytes)

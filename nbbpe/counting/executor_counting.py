@@ -1,4 +1,4 @@
-"""Counting on an executor: each task is a part of a file, by its path and its range of bytes or rows."""
+"""Counts files on an executor: each task is a part of a file, given by its path and its range of bytes or rows."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _N_PARTS = 64  # of a text of middle size
 class SentWords(NamedTuple):
     """Words in the form in which they are sent: half the bytes of WordCounts.
 
-    text    : uint8[], all words, one after another
-    lengths : of each word, in the narrowest unsigned type
-    counts  : likewise
+    text    : uint8[*]          the bytes of all words, one after another
+    lengths : uint*[n_words]    of each word, in the narrowest type
+    counts  : uint*[n_words]    of each word, in the narrowest type
     """
 
     text: NDArray[np.uint8]
@@ -37,11 +37,11 @@ class SentWords(NamedTuple):
 
     @classmethod
     def of(cls, words: WordCounts) -> SentWords:
-        """Words whose text begins at 0."""
+        """The form to send of words whose text begins at 0."""
         return cls(words.text[: words.starts[-1]], _narrowed(np.diff(words.starts)), _narrowed(words.counts))
 
     def words(self) -> WordCounts:
-        """The words, as before."""
+        """The words as they were before they were sent."""
         return WordCounts(padded(self.text.data), starts_of(self.lengths), self.counts.astype(np.int64))
 
 
@@ -50,7 +50,7 @@ def _narrowed(numbers: NDArray[np.int64]) -> NDArray[Any]:
 
 
 class CountedPart(NamedTuple):
-    """What a task returns.
+    """The result of a task.
 
     words   : with their counts
     n_read  : bytes that were read
@@ -77,11 +77,11 @@ def count_part(part: Part, rules: WordRules) -> CountedPart:
 def count_on(
     executor: Any, inputs: Sequence[Input], rules: WordRules, report: Callable[[int], None]
 ) -> Iterator[tuple[int, CountedPart]]:
-    """Count the words of files on an executor; yields the parts with their numbers, as they are done, in any order."""
+    """Count the words of files on an executor. Yields (number of the part, its words), in the order in which parts end."""
     total = sum(each.n_text() for each in inputs)
     part_bytes = min(max(total // _N_PARTS, _LEAST_BYTES), _MOST_BYTES)
     n_parts = max(-(-total // part_bytes), 1)
-    # An even number of parts, which are of one size if they are of one file: so no worker waits long for another.
+    # An even number of parts, of equal size if they are of one file, so that no worker waits long for another.
     part_bytes = max(-(-total // (n_parts + n_parts % 2)), 1)
     parts = [portable_part(part) for each in inputs for part in each.cut(part_bytes, rules.cut_rules)]
     for number, done in run_on(executor, partial(count_part, rules=rules), parts):

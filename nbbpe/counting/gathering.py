@@ -1,4 +1,4 @@
-"""Adds up words from any source within a limit of memory; beyond the limit, they go to sorted runs on disk."""
+"""Adds up words of several counters and tables within a limit of memory; beyond it, they go to sorted runs on disk."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from .word_table import add_up
 MOST_COUNT = 2**63 - 1
 _OWN_BYTES = 48 << 20  # that each process needs in addition to words
 BATCH_BYTES = 64 << 20  # of sorted words that are passed on at a time
-# The part of a process's share that a table may take. When it is full, its words are copied out of it, and copied again to
-# be sorted: 1.4 times the table for words of 10 bytes.
+# How much of a process's share of the memory its table may take. When it is full, its words are copied out of it, and
+# copied again to be sorted: 1.4 times the table for words of 10 bytes.
 _TABLE_SHARE = 1 / 1.6
-# While words are sorted, memory holds them twice, with the order and a prefix of each.
+# Sorting takes so many times the memory of the words: they are there twice, with the order and a prefix of each.
 _SORT_ROOM = 4
-_TABLE_ROOM = 8  # how many times the memory of words a table of them may take while it grows
-_TABLE_BYTES_OF_TEXT = 64  # a table takes no more than that for each byte of text
+_TABLE_ROOM = 8  # a growing table takes at most so many times the memory of its words
+_TABLE_BYTES_OF_TEXT = 64  # a table takes at most so many bytes for each byte of text
 
 
 class Limit(NamedTuple):
@@ -57,19 +57,19 @@ class Limit(NamedTuple):
         return int(max(self.n_bytes // n_workers - _OWN_BYTES, _OWN_BYTES // 4) * _TABLE_SHARE)
 
     def new_counter(self, rules: WordRules, n_workers: int) -> Counter:
-        """A counter for each of several processes, with its share of the memory."""
+        """A counter for one of `n_workers` processes, with its share of the memory."""
         return make_counter(rules) if self.runs is None else make_counter(rules, self.runs, self.table_bytes(n_workers))
 
     def is_reached(self, n_bytes: int) -> bool:
-        """Whether words of so many bytes must go to runs, as there would be no room to sort them."""
+        """Whether words of `n_bytes` bytes must be written to a run now, as more would leave no room to sort them."""
         return self.n_bytes is not None and self.runs is not None and n_bytes * _SORT_ROOM > self.n_bytes - _OWN_BYTES
 
 
 @contextmanager
 def limited(n_bytes: int | None, is_asked_for: bool, most_text: int | None) -> Iterator[Limit]:
-    """A Limit, with a folder that is removed at the end.
+    """A Limit, with a folder for runs that is removed at the end.
 
-    is_asked_for : whether the user named the limit; a folder that cannot be made is an error only then
+    is_asked_for : whether the user gave the limit; only then is it an error if the folder cannot be made
     most_text    : bytes of text to count, at most; None if not known
     """
     if n_bytes is None or (most_text is not None and most_text * _TABLE_BYTES_OF_TEXT <= n_bytes):
@@ -111,14 +111,14 @@ class Gathered:
         return concatenate(list(self.sorted_batches())) if self.words is None else self.words
 
     def add_to(self, gathering: Gathering, factor: int) -> None:
-        """Add all words to others, with their counts multiplied by a factor."""
+        """Add all words to a Gathering, with their counts multiplied by a factor."""
         if self.words is not None:
             gathering.add(self.words, factor)
         for run in self._runs:
             gathering.add_run(run, factor)
 
     def n_bytes(self) -> int:
-        """The memory that the words take: none for those in runs."""
+        """The bytes of memory that the words take; those in runs take none."""
         return 0 if self.words is None else n_bytes_of(self.words)
 
     def move_to_run(self) -> None:
@@ -163,9 +163,9 @@ class Gathering:
         self._total = 0
 
     def add(self, words: WordCounts, factor: int = 1, are_distinct: bool = True) -> None:
-        """Add words, with their counts multiplied by a factor.
+        """Add words, with their counts multiplied by a factor; `are_distinct` says that none is there twice.
 
-        Raises OverflowError where the sum of all counts does not fit in int64.
+        Raises OverflowError if the sum of all counts does not fit in int64.
         """
         self._add_to_total(total_of(words.counts) * factor)
         if factor != 1 and len(words.counts):
@@ -177,7 +177,7 @@ class Gathering:
             self._spill()
 
     def add_counted(self, counter: Counter, factor: int = 1, n_threads: int = 1) -> None:
-        """Add what a counter has counted, with counts multiplied by a factor; at most `n_threads` threads gather it."""
+        """Add the words of a counter, gathered by at most `n_threads` threads, with counts multiplied by a factor."""
         for run in counter.written:
             self.add_run(run, factor)
         self.add(counter.finish(n_threads), factor)
@@ -229,20 +229,20 @@ def gather_inputs(
     factor: int = 1,
     executor: Any = None,
 ) -> None:
-    """Count the words of inputs, see `count_files`, and add them, with their counts multiplied by a factor.
+    """Count the words of inputs, as `count_files`, and add them to `gathering`, with their counts multiplied by a factor.
 
-    Malformed records, if not an error, are added to those that were skipped.
+    Malformed records that are skipped are added to `gathering.skipped`.
 
-    executor : if given, counts them in place of worker processes
+    executor : counts in place of worker processes, if given
     """
     if executor is not None:
-        of_parts = {}
+        skipped = {}
         for number, part in count_on(executor, inputs, rules, report):
             gathering.add(part.words.words(), factor)
-            of_parts[number] = part.skipped
-        gathering.skipped += [of_parts[number] for number in sorted(of_parts)]
+            skipped[number] = part.skipped
+        gathering.skipped += [skipped[number] for number in sorted(skipped)]
         return
     make = partial(gathering.limit.new_counter, rules, workers_that_pay(inputs, n_workers))
-    counter, skipped = run_counters(make, inputs, rules, n_workers, report)
-    gathering.skipped += skipped
+    counter, skipped_records = run_counters(make, inputs, rules, n_workers, report)
+    gathering.skipped += skipped_records
     gathering.add_counted(counter, factor, n_workers)

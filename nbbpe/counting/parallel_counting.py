@@ -1,4 +1,4 @@
-"""Files and iterables to words with counts, by counters in one or many processes."""
+"""Counts the words of files and iterables, with counters in one or many processes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .word_counts import WordCounts
 T = TypeVar("T", bound=SharedJob)
 MIN_BYTES_FOR_WORKERS = 64 << 20  # below it, starting processes and adding up their counts costs more than it saves
 _CHUNK_BYTES = 16 << 20  # taken at a time by a process that works alone
-_SHARED_CHUNK_BYTES = 4 << 20  # taken at a time by each of several, which end within the time of one such chunk
+_SHARED_CHUNK_BYTES = 4 << 20  # taken at a time by each of several processes, which all end within the time of one chunk
 
 
 def warm_up(rules: WordRules) -> None:
-    """Have the kernels that count by these rules loaded, or compiled."""
+    """Load the kernels that count by these rules, or compile them."""
     count_files([Documents([b"warm up"])], rules, 1, lambda n_bytes: None)
 
 
 def count_files(inputs: Sequence[Input], rules: WordRules, n_workers: int, report: Callable[[int], None]) -> WordCounts:
-    """Count the words of files and iterables, in `n_workers` processes where that pays.
+    """Count the words of files and iterables, in `n_workers` processes if that pays.
 
-    `report` is called with the bytes read. Nobody is told which malformed records were skipped.
+    `report` is called with numbers of bytes that were read. Malformed records may be skipped silently.
     """
     counter, _ = run_counters(partial(make_counter, rules), inputs, rules, n_workers, report)
     return counter.finish(n_workers)
@@ -35,9 +35,9 @@ def count_files(inputs: Sequence[Input], rules: WordRules, n_workers: int, repor
 def run_counters(
     make: Callable[[], T], inputs: Sequence[Input], rules: WordRules, n_workers: int, report: Callable[[int], None]
 ) -> tuple[T, list[Skipped]]:
-    """Count the words of inputs by counters that `make` makes: one in this process, and others each in its own.
+    """Count the words of inputs with counters that `make` makes: one in this process, and others in worker processes.
 
-    Returns the one in this process, which has taken over what the others have counted, and the malformed records that were
+    Returns the counter of this process, which has taken over the words of the others, and the malformed records that were
     skipped, in their order. For the other arguments see `count_files`.
     """
     counter = make()
@@ -59,5 +59,5 @@ def run_counters(
 
 
 def workers_that_pay(inputs: Sequence[Input], n_workers: int) -> int:
-    """How many of `n_workers` processes pay off for inputs."""
+    """How many of `n_workers` processes pay off for these inputs: one, or all."""
     return 1 if sum(each.n_text() for each in inputs) < MIN_BYTES_FOR_WORKERS else n_workers

@@ -1,7 +1,8 @@
-"""Words in the order of their bytes, in memory and in files: runs, which are merged as streams.
+"""Sorts words by their bytes, in memory and in files: sorted runs, which are merged as streams.
 
-A run is a file of sorted, distinct words, block after block. Runs are merged block by block too: of all blocks in memory,
-the words up to the smallest of their last words are complete, so they are sorted together and are the next of the result.
+A run is a file of sorted, distinct words, block after block. To merge runs, one block of each is in memory. No word up to
+the smallest of the blocks' last words can follow in a later block, so these words are sorted together, and come next in the
+result.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from ..system.read_numbers import read_numbers
 from ..system.stretches import starts_of
 from .word_counts import WordCounts, empty_words
 
-_BLOCK_BYTES = 1 << 18  # of a run that are in memory at a time, unless one word has more
+_BLOCK_BYTES = 1 << 18  # of a block of a run, unless one word has more
 MOST_RUNS = 64  # that are merged at a time: more are merged in several steps
-_WORD_BYTES = 16  # that a word takes beside its text: in starts and counts
+_WORD_BYTES = 16  # that a word takes in addition to its text: in starts and counts
 _END = np.zeros(1, dtype=np.int64)
 
 
@@ -52,7 +53,7 @@ def n_bytes_of(words: WordCounts) -> int:
 
 def total_of(counts: NDArray[np.int64]) -> int:
     """The sum of counts >= 0, exactly, however large."""
-    if int(counts.max(initial=0)) * len(counts) < 2**63:  # nearly always: without arrays of half a count
+    if int(counts.max(initial=0)) * len(counts) < 2**63:  # nearly always
         return int(counts.sum())
     return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
 
@@ -64,7 +65,7 @@ def n_text_of(words: WordCounts) -> int:
 
 
 def concatenate(parts: Sequence[WordCounts]) -> WordCounts:
-    """The words of all parts, one part after another; equal words of different parts stay apart."""
+    """The words of all parts, one part after another; equal words of different parts are not added up."""
     if len(parts) == 1:
         return parts[0]
     places = starts_of([int(part.starts[-1] - part.starts[0]) for part in parts]).tolist()
@@ -100,7 +101,7 @@ def words_between(words: WordCounts, first: int, end: int) -> WordCounts:
 
 
 def in_blocks(words: WordCounts, n_bytes: int) -> Iterator[WordCounts]:
-    """Words in blocks of about `n_bytes` bytes of memory, and of one word at least."""
+    """Words in blocks of at most `n_bytes` bytes of memory; a longer word is a block by itself."""
     first, n_words = 0, len(words.counts)
     taken = words.starts + _WORD_BYTES * np.arange(n_words + 1)
     while first < n_words:
@@ -117,7 +118,7 @@ def write_run(path: str, batches: Iterable[WordCounts]) -> Run:
         for batch in batches:
             for block in in_blocks(batch, _BLOCK_BYTES):
                 start, end = int(block.starts[0]), int(block.starts[-1])
-                # Not tofile, whose error does not say that the disk is full.
+                # Not by `tofile`, whose error does not say that the disk is full.
                 file.write(np.array([len(block.counts), end - start], dtype=np.int64).data)
                 file.write(np.ascontiguousarray(block.counts).data)
                 file.write((block.starts - start).data)
@@ -168,7 +169,7 @@ def _numbers(file: BinaryIO, dtype: Any, n: int) -> NDArray[Any]:
 def merged(runs: Sequence[Iterable[WordCounts]]) -> Iterator[WordCounts]:
     """The words of sorted streams as one sorted stream, in batches, with the counts of equal words added up.
 
-    runs : of blocks, each of which has words
+    runs : streams of blocks; no block is empty
     """
     blocks = [next_block for next_block in map(_Blocks, runs) if next_block.advance()]
     while blocks:
@@ -178,16 +179,16 @@ def merged(runs: Sequence[Iterable[WordCounts]]) -> Iterator[WordCounts]:
 
 
 class _Blocks:
-    """The present block of a sorted stream, of which some words may be taken already."""
+    """The current block of a sorted stream, some words of which may be taken already."""
 
     def __init__(self, stream: Iterable[WordCounts]) -> None:
         self._stream = iter(stream)
         self._words: WordCounts
         self._first: int
-        self.last: bytes  # word of the block
+        self.last: bytes  # the last word of the block
 
     def advance(self) -> bool:
-        """Go on to the next block; False where there is none."""
+        """Go on to the next block. Returns False if there is none."""
         words = next(self._stream, None)
         if words is None:
             return False
@@ -200,7 +201,7 @@ class _Blocks:
         return self._first == len(self._words.counts)
 
     def take_to(self, bound: bytes) -> WordCounts:
-        """The words that are left up to `bound`, which itself may be one of them."""
+        """Take the next words, up to `bound` inclusively."""
         low, high = self._first, len(self._words.counts)
         while low < high:
             middle = (low + high) // 2
@@ -218,7 +219,7 @@ class _Blocks:
 
 
 class RunFolder:
-    """Writes runs into a folder under names of its own; it can be sent to another process."""
+    """Writes runs into a folder, under names that no other process uses; it can be sent to another process."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -230,8 +231,7 @@ class RunFolder:
         return write_run(os.path.join(self.folder, f"{os.getpid()}-{self._n_written}-{id(self)}.run"), batches)
 
     def write_parts(self, parts: list[WordCounts]) -> Run:
-        """Write all words of parts, which may have words in common, as a run. The list is emptied, so that memory is free
-        as soon as it can be."""
+        """Write the words of all parts, which may have words in common, as a run. Empties the list to free memory early."""
         words = concatenate(parts)
         parts.clear()
         return self.write([sorted_words(words)])

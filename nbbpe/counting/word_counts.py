@@ -1,4 +1,4 @@
-"""Distinct words with their counts, as arrays: the result of counting, from which merges are learned."""
+"""Distinct words with their counts as arrays: the result of counting, and what merges are learned from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..system.stretches import starts_of
 from ..text.utf8 import padded
 
 _WORDS_PER_THREAD = 1 << 16  # for less, one more thread does not pay
-_LONG = 1 << 28  # bytes of words, a digest of which takes 0.3 s and is to be interrupted by Ctrl-C
+_LONG = 1 << 28  # bytes of words: a digest of more takes 0.3 s or longer, so Ctrl-C must be able to interrupt it
 
 
 class WordCounts(NamedTuple):
@@ -34,17 +34,17 @@ class WordCounts(NamedTuple):
 
 
 def words_from_lists(words: list[bytes], counts: list[int]) -> WordCounts:
-    """Words from their bytes, and as many counts."""
+    """Words from a list of their bytes, and one of their counts."""
     return WordCounts(padded(b"".join(words)), starts_of(list(map(len, words))), np.array(counts, dtype=np.int64))
 
 
 def words_from_dict(counts: dict[bytes, int]) -> WordCounts:
-    """Words from a dict of counts by bytes."""
+    """Words from a dict from word to count."""
     return words_from_lists(list(counts), list(counts.values()))
 
 
 def words_from_texts(counts: dict[str, int]) -> WordCounts:
-    """As `words_from_dict`, for words as str, as `regex` gives them."""
+    """As `words_from_dict`, for words as str, in which surrogates stand for invalid bytes."""
     return words_from_dict({word.encode(errors="surrogateescape"): n for word, n in counts.items()})
 
 
@@ -54,10 +54,11 @@ def empty_words(n_words: int, n_bytes: int) -> WordCounts:
 
 
 def corpus_fingerprint(words: WordCounts, n_threads: int = 1) -> str:
-    """A digest of the distinct words and their counts, in any order, which is all that training uses; 16 hex digits.
+    """A digest (16 hex digits) of the distinct words and their counts, whatever their order: of all that training uses.
 
-    So it is the same for any number of workers and any order of files or documents, and for the same text from a file or an
-    iterable; another pattern or other special tokens give other words. At most `n_threads` threads compute it.
+    It does not depend on the number of workers, the order of files or documents, or whether the text came from a file or an
+    iterable. It depends on the pattern and the special tokens, which decide what the words are. At most `n_threads` threads
+    compute it.
     """
     n_words = len(words.counts)
     n_parts = max(min(n_threads, n_words // _WORDS_PER_THREAD), 1)

@@ -25,10 +25,10 @@ from .word_counts import WordCounts, empty_words, words_from_texts
 T = TypeVar("T")
 _SPLIT_BYTES = 1 << 20  # of pieces that are split at a time
 _SENT_BYTES = 1 << 16  # of words that a worker process sends at a time: small enough to stay in a core's cache
-_WORDS_TOGETHER = 64  # that are added to a table: their cache lines are waited for at once
+_WORDS_TOGETHER = 64  # that are looked up in a table together, so that the waits for their cache lines overlap
 _FIRST_SLOTS = 1 << 14  # of a new table
 _THREAD_SLOTS = 1 << 17  # of a table: for less, one more thread does not pay
-_LONG_SLOTS = 1 << 24  # of a table: going through more takes 0.2 s or longer, and is to be interrupted by Ctrl-C
+_LONG_SLOTS = 1 << 24  # of a table: going through more takes 0.2 s or longer, so Ctrl-C must be able to interrupt it
 
 
 class WordTable:
@@ -38,7 +38,7 @@ class WordTable:
         self._begin(capacity or _FIRST_SLOTS)
 
     def _begin(self, capacity: int) -> None:
-        """Begin with an empty table; the memory of the one before is free."""
+        """Start with an empty table; frees the memory of the table before."""
         self.table = piece_table.new_table(capacity, 1 << 16)
         self._room = growing_table.SlotRoom(self.table.slots)
 
@@ -61,7 +61,7 @@ class WordTable:
             self.grow(int(words.starts[done + 1] - words.starts[done]))
 
     def add_some(self, words: WordCounts, first: int) -> int:
-        """Add words to the counts from the `first` on; returns how many are done when the table is full, or all."""
+        """Add the counts of words, from word `first` on. Returns how many words are done; not all if the table is full."""
         keys = np.empty((_WORDS_TOGETHER, 3), dtype=np.uint64)
         return int(count_pieces.add_words(words.text, words.starts, words.counts, first, self.table, keys))
 
@@ -71,7 +71,7 @@ class WordTable:
         measured = self._together([partial(count_pieces.measure_words, self.table, *cut) for cut in pairwise(cuts)])
         first, position = np.cumsum([(0, 0), *measured], axis=0, dtype=np.int64).T.tolist()
         words = empty_words(first[-1], position[-1])
-        # Each part has its own stretch of the text: what follows it belongs to another thread.
+        # Each thread writes its own stretch of the text; what follows it belongs to another thread.
         texts = [words.text[: end + PADDING] for end in position[1:]]
         numbers = [(words.starts[i : j + 1], words.counts[i:j]) for i, j in pairwise(first)]
         self._together(
@@ -83,10 +83,10 @@ class WordTable:
         return words
 
     def take_in_parts(self) -> Iterator[WordCounts]:
-        """As `take`, some words at a time, in memory that is used again for the next ones.
+        """As `take`, some words at a time; each part reuses the memory of the one before.
 
-        They come in the order of the table's slots: a table with the same secret to which they are added is read and
-        written in about this order, too, and not at random.
+        Words come in the order of the table's slots. So, if they are added to a table with the same secret, the memory of
+        that one is read and written in about this order, too, not at random.
         """
         n_slots = len(self.table.slots)
         return _in_parts(
@@ -94,26 +94,26 @@ class WordTable:
         )
 
     def split_pieces(self, pattern: Pattern, by_regex: bool = False, n_threads: int = 1) -> None:
-        """Replace the pieces of several pretokens by these pretokens; so many threads find them, or `regex` in one, with
-        `by_regex` or where the pattern is not compiled."""
+        """Replace each piece of several pretokens by these pretokens. Up to `n_threads` threads find them, or, with
+        `by_regex` or if the pattern is not compiled, `regex` in one thread."""
         if by_regex or not pattern.is_compiled:
             for part in _split_partly(self.take(), pattern, by_regex):
                 self.add(part)
             return
-        # Only when all are taken, as added words may get slots that were not read yet.
+        # Pretokens are added when all pieces are taken: an added one may get a slot that was not read yet.
         calls = [partial(self._copies_of_compound, pattern, *cut) for cut in pairwise(self._cuts(n_threads))]
         for parts in self._together(calls):
             for part in parts:
                 self.add(part)
 
     def _copies_of_compound(self, pattern: Pattern, first_slot: int, end_slot: int) -> list[WordCounts]:
-        """See _take_compound."""
+        """The parts of `_take_compound`, each copied, as they share their memory."""
         return [
             WordCounts(*(array.copy() for array in part)) for part in self._take_compound(pattern, first_slot, end_slot)
         ]
 
     def _cuts(self, n_threads: int) -> list[int]:
-        """Cut the table into parts of some slots, one for each thread: where each begins, and the end of the last."""
+        """Where to cut the slots into one part for each thread: the first slot of each part, and the end of the last."""
         n_slots = len(self.table.slots) // piece_table.SLOT_WORDS
         n_parts = max(min(n_threads, n_slots // _THREAD_SLOTS), 1)
         return [piece_table.SLOT_WORDS * (n_slots * i // n_parts) for i in range(n_parts + 1)]
@@ -125,7 +125,7 @@ class WordTable:
     def take_split(self, pattern: Pattern, by_regex: bool) -> list[WordCounts]:
         """Remove all pieces, and return their pretokens in parts that may have words in common.
 
-        As `split_pieces` and `take`, but this table does not grow, which may be as large as it can be.
+        Unlike `split_pieces`, this does not let the table grow, which may be as large as the limit of memory allows.
         """
         if by_regex or not pattern.is_compiled:
             pieces = self.take()
@@ -139,7 +139,7 @@ class WordTable:
         return [self.take(), split.take()]
 
     def _take_compound(self, pattern: Pattern, first_slot: int, end_slot: int) -> Iterator[WordCounts]:
-        """Remove the pieces of several pretokens in some slots; these pretokens, in parts, a word perhaps several times."""
+        """Remove the pieces of several pretokens in these slots. Yields the pretokens, in parts that may repeat words."""
         tables = pattern.tables
         assert tables is not None
         scratch = new_split_scratch(tables)
@@ -152,8 +152,8 @@ class WordTable:
 
 
 def _split_partly(pieces: WordCounts, pattern: Pattern, by_regex: bool) -> Iterator[WordCounts]:
-    """The pretokens of pieces, in parts, a word perhaps several times. `regex` sees each distinct piece once, or only those
-    that are not decided without it."""
+    """The pretokens of pieces, in parts; a part may have a word several times. `regex` splits each distinct piece once, or,
+    if the pattern is partly compiled, only the pieces that its automata do not decide."""
     n = len(pieces.counts)
     if by_regex or not pattern.is_partly_compiled:
         yield from _split_by_regex(pieces, np.arange(n), pattern)
@@ -178,13 +178,13 @@ def _split_partly(pieces: WordCounts, pattern: Pattern, by_regex: bool) -> Itera
 
 
 def _split_by_regex(pieces: WordCounts, numbers: NDArray[np.int64], pattern: Pattern) -> Iterator[WordCounts]:
-    """The pretokens of some pieces, as `regex` finds them; in parts, as words take ten times the memory as Python
-    objects."""
+    """The pretokens that `regex` finds in the pieces with these numbers; in parts, as words take ten times the memory as
+    Python objects."""
     from ..patterns.joined_pieces import split_each  # here, as it brings `regex` with it
 
     n_bytes = np.cumsum(pieces.starts[numbers + 1] - pieces.starts[numbers])
-    for some in np.split(numbers, np.flatnonzero(np.diff(n_bytes // _SPLIT_BYTES)) + 1):
-        arrays = pieces.starts[some], pieces.starts[some + 1], pieces.counts[some]
+    for part in np.split(numbers, np.flatnonzero(np.diff(n_bytes // _SPLIT_BYTES)) + 1):
+        arrays = pieces.starts[part], pieces.starts[part + 1], pieces.counts[part]
         starts, ends, counts = (each.tolist() for each in arrays)
         texts = (to_text(pieces.text[start:end].tobytes()) for start, end in zip(starts, ends, strict=True))
         words: collections.Counter[str] = collections.Counter()
@@ -199,8 +199,8 @@ def _in_parts(
 ) -> Iterator[WordCounts]:
     """The words that a kernel takes out of a table, slot after slot; each part is valid until the next one is requested.
 
-    take : called with the slot where to go on and room for words; returns the slot that it came to, and how many words
-    room : bytes and words of a part; more for a word that is longer
+    take : called with the slot to go on from and room for words; returns the slot it stopped at, and the number of words
+    room : bytes and words of a part; it grows if a word is longer
     """
     words = empty_words(room, room)
     while slot < end_slot:
