@@ -1,4 +1,4 @@
-"""Words to the structures that the first merge needs: linked words, and the table of their pairs."""
+"""Builds the structures that the first merge needs: linked words, and the table of their pairs."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from ..system.stretches import starts_of
 from .start import Start
 
 _PER_THREAD = 1 << 18  # positions; for less, one more thread does not pay
-_LONG = 1 << 26  # positions; going through more takes 0.2 s or longer, and is to be interrupted by Ctrl-C
+_LONG = 1 << 26  # positions; going through more takes 0.2 s or longer, so Ctrl-C must be able to interrupt it
 
 
 def _new_table(n_positions: int, n_others: int = 0) -> PairTable:
-    """A table for words of `n_positions` positions, of whose first pairs at most `n_others` are not pairs of bytes.
+    """An empty table for words with `n_positions` positions. At most `n_others` of the first pairs are not pairs of bytes.
 
-    Text needs 1.6 times as many occurrences as there are positions, or less, as most new lists lie where old ones were; a
-    long word of random bytes that is merged to the end nearly twice as many.
+    It has room for two occurrences per position. Text needs 1.6 or fewer, as most new lists are stored where old ones were;
+    a long word of random bytes that is merged to the end needs nearly 2.
     """
     n_pairs = min(N_BYTE_PAIRS + n_positions // 4 + n_others, MOST_PAIRS)
     return pair_table.new_pair_table(n_pairs, 2 * n_positions + AHEAD)
 
 
 def pairs_of_bytes(counted: WordCounts, n_tokens: int, n_threads: int) -> tuple[LinkedWords, PairTable]:
-    """Link words of single bytes, and enter all their pairs; in so many threads, if there are words enough.
+    """Link words as single bytes, and enter all their pairs in a table; with up to `n_threads` threads.
 
-    n_tokens : that there will be at the most
+    n_tokens : the most tokens that there will be
     """
     text, starts, counts = counted.text, counted.starts, counted.counts
     n_positions = int(starts[-1])
@@ -80,9 +80,9 @@ def pairs_of_bytes(counted: WordCounts, n_tokens: int, n_threads: int) -> tuple[
 
 
 def pairs_of_symbols(counted: WordCounts, start: Start, n_tokens: int) -> tuple[LinkedWords, PairTable]:
-    """Link words of the symbols of a vocabulary, and enter all their pairs.
+    """Link words as the symbols of a vocabulary, and enter all their pairs in a table.
 
-    n_tokens : that there will be at the most
+    n_tokens : the most tokens that there will be
     """
     starts, symbol_lengths = counted.starts, start.lengths()
     linked = new_linked_words(starts, counted.counts, n_tokens)
@@ -91,7 +91,7 @@ def pairs_of_symbols(counted: WordCounts, start: Start, n_tokens: int) -> tuple[
 
 
 def pairs_of_linked(linked: LinkedWords, token_starts: NDArray[np.int64]) -> PairTable:
-    """Enter all pairs of linked words; `token_starts` says where the bytes of each of their symbols start."""
+    """A table with all pairs of linked words; `token_starts` says where the bytes of each symbol start."""
     n_positions = len(linked.cells)
     is_long = n_positions > _LONG
     [n_boundaries] = run_together([partial(pair_table.count_boundaries, linked, token_starts)], is_long)

@@ -36,7 +36,7 @@ class LearningOptions(NamedTuple):
 
     @property
     def least_count(self) -> int:
-        """The count of a pair below which it is not merged."""
+        """The smallest count of a pair that is merged: `min_frequency`, in units of weighted counts."""
         return self.min_frequency * self.denominator
 
     def record(self, vocab_size: int, words: WordCounts, is_interrupted: bool, n_threads: int = 1) -> dict[str, Any]:
@@ -62,7 +62,11 @@ class LearningOptions(NamedTuple):
     def warn_if_fewer(
         self, stopping: Stopping, n_learned: int, n_wanted: int, what: str, vocab_size: int, result: str
     ) -> bool:
-        """Warn if fewer were learned than wanted. Returns whether a signal is the reason, and not the text."""
+        """Warn if fewer were learned than wanted. Returns whether a signal is the reason.
+
+        what   : merges or tokens, as the warning calls what is learned
+        result : what the vocabulary has now, in words
+        """
         if n_learned >= n_wanted:
             return False
         wanted = f"{n_wanted:,} {what} that {argument('vocab_size', int(vocab_size))} asks for"

@@ -1,4 +1,4 @@
-"""Word counts to merges: builds the structures of the training kernels, gives them room, and calls them in batches."""
+"""Learns merges from words: builds the structures of the training kernels, gives them room, and calls them in batches."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from .token_rules import TokenFilter
 
 # Symbols replaced between two returns to Python: about 0.1 s of work, so that progress moves and Ctrl-C works.
 BATCH_BUDGET = 1_000_000
-_PAIR_BYTES = 56  # of a pair in the table, its slots and in the queue
-_TOKEN_BYTES = 64  # of a token: its merge, its bytes, its order
-# In bytes or letters. If no token may be as long, the pairs that may be merged run out, and the floor of merge_loop.py is
-# too high at the end: with limits of 2 to 6, it was so for some sizes of the vocabulary with each text that was tried.
+_PAIR_BYTES = 56  # that a pair takes in the table, its slots and the queue
+_TOKEN_BYTES = 64  # that a token takes: its merge, its bytes, its order
+# Bytes or letters. If tokens must be shorter, the pairs that may be merged run out, and at the end the floor of
+# merge_loop.py is too high: limits of 2 to 6 showed that with each text that was tried, for some sizes of the vocabulary.
 _LONG_TOKEN = 8
 
 
@@ -54,16 +54,16 @@ def tie_rule(tie_break: str, n_tokens: int, start: Start | None) -> bucket_queue
     if start is not None:
         ties.order[:n] = start.order
     if tie_break == "huggingface":
-        # Bytes come first, and are numbered as in the alphabet; the others are older the smaller their ids are.
+        # Bytes come first, numbered as in the alphabet; the other tokens follow, in the order of their ids.
         ties.order[256:n] = 256 + np.argsort(np.argsort(ties.order[256:n]))
         ties.order[:256] = byte_order()
     return ties
 
 
 class MergeQueue:
-    """The pairs that wait to be merged, for `learn_merges`; ParityQueues does the same for several sources.
+    """The queue of pairs to merge, for `learn_merges`; ParityQueues does the same for several sources.
 
-    arrays : as merge_batch takes them
+    arrays : the queue as `merge_batch` takes it
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class MergeQueue:
         return table
 
     def grow(self, n_pairs: int, used: int) -> None:
-        """Make room for so many pairs, of which `used` are there."""
+        """Make room for `n_pairs` pairs; the first `used` are kept."""
         fields = ("links", "heap_pairs", "heap_counts")
         self.arrays = self.arrays._replace(
             **{name: with_room(getattr(self.arrays, name), n_pairs, used) for name in fields}
@@ -91,22 +91,22 @@ def _spelled(ties: bucket_queue.TieRule, first: int, end: int) -> list[bytes]:
     return [ties.text[at:stop].tobytes() for at, stop in pairwise(starts)]
 
 
-def _scratch(table: pair_table.PairTable, found: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Scratch of merge_batch for the longest list: the existing scratch, unless that is much too long, or too short.
+def _scratch(table: pair_table.PairTable, existing: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Scratch of `merge_batch` for the longest list: the existing scratch, unless that is too short or much too long.
 
     No list of a new pair is longer than that of the pair whose merge makes it, so what fits once fits until the end.
     Cost: O(n) of the pairs.
     """
     n_pairs = int(table.state[pair_table.N_PAIRS])
     n = 2 * int(table.lengths[:n_pairs].max(initial=1))
-    return found if n <= len(found) < 2 * n else np.empty(n, dtype=np.int64)
+    return existing if n <= len(existing) < 2 * n else np.empty(n, dtype=np.int64)
 
 
 def n_bytes_needed(n_words: int, n_bytes: int, n_tokens: int) -> int:
-    """The memory that `learn_merges` takes for words of so many bytes, theirs included: an estimate, mostly from above.
+    """Estimate the memory of `learn_merges`, including that of its words, whose bytes are `n_bytes`.
 
-    Most texts need 0.5 to 0.8 times this sum, and a quarter is added. Of texts with many pairs, whose table grows beyond
-    its first room, 4 MB of Chinese words with 100,000 tokens needed 1.24 times the sum, and random words up to 1.76 times.
+    Most texts need 0.5 to 0.8 times the sum below, and a quarter is added. Texts with many pairs need more, as the table
+    grows beyond its first room: 4 MB of Chinese words with 100,000 tokens 1.24 times the sum, random words up to 1.76.
     """
     words = n_bytes + 16 * n_words  # text; starts and counts
     cells = 4 * linked_words.n_cells(n_words, n_bytes)
@@ -117,7 +117,7 @@ def n_bytes_needed(n_words: int, n_bytes: int, n_tokens: int) -> int:
 
 
 def _check_sums(words: WordCounts) -> None:
-    """Raise OverflowError where the count of a pair may not fit in int64: a pair may be in a word several times."""
+    """Raise OverflowError if the count of a pair may not fit in int64: a word may have a pair several times."""
     if int(words.counts.max(initial=0)) * int(words.starts[-1]) < 2**63:  # nearly always, and seen at once
         return
     lengths = np.maximum(np.diff(words.starts), 1) - 1  # how many pairs each word has
@@ -132,8 +132,8 @@ def _check_sums(words: WordCounts) -> None:
 
 
 def compile_beside_counting() -> None:
-    """Have another process compile the kernels that training needs after counting, unless they are stored, while this one
-    counts words."""
+    """Let another process compile the kernels that training needs after counting, unless they are stored, while this
+    process counts words."""
     compile_beside(
         [
             word_digest.digest_words,
@@ -147,9 +147,9 @@ def compile_beside_counting() -> None:
 
 
 class _Structures:
-    """What the kernels work on while merges are learned. It gives them room, and answers their questions.
+    """The arrays that the kernels work on while merges are learned. Grows them, and answers questions of the kernels.
 
-    ties   : the tokens so far, and how ties between pairs are broken
+    ties   : the bytes of the tokens so far, and how ties between pairs are broken
     tokens : the merges so far, with room for all
     """
 
@@ -162,7 +162,7 @@ class _Structures:
         groups: Groups | None,
         n_threads: int,
     ) -> None:
-        """See `learn_merges`; `n_tokens` is the most that there may be, with those that `start` knows."""
+        """See `learn_merges`; `n_tokens` is the most tokens that there may be, including those of `start`."""
         self.tokens = merge_loop.new_tokens(merge_loop.N_BYTES if start is None else len(start.tokens), n_tokens)
         if start is None:
             self._linked, table = pairs_of_bytes(counted, n_tokens, n_threads)
@@ -184,7 +184,7 @@ class _Structures:
         self._found = _scratch(self._table, np.empty(0, dtype=np.int64))
 
     def merge(self, most: int) -> int:
-        """Merge on, until there are `most` merges at the most; returns the status of the kernel."""
+        """Continue merging until there are at most `most` merges. Returns the status of the kernel."""
         tokens = self.tokens._replace(merges=self.tokens.merges[:most])
         structures = self._linked, self._table, self._queue.arrays, self.ties, tokens, self._found
         return int(self._merge_batch(*structures, self._min_count, self._limits, BATCH_BUDGET))
@@ -194,7 +194,7 @@ class _Structures:
         return int(self.tokens.state[merge_loop.N_TOKENS])
 
     def prepare(self, status: int) -> None:
-        """Do what the kernel has returned for, as its status says."""
+        """Do what the kernel needs before it can continue; its status says what that is."""
         if status == merge_loop.BATCH_DONE:  # not after each question to the filter, as this reads all lengths
             self._found = _scratch(self._table, self._found)
         table, state = self._table, self.tokens.state
@@ -211,7 +211,7 @@ class _Structures:
             self._table = table._replace(occurrences=with_room(table.occurrences, wanted, used))
         elif status == merge_loop.NEED_RARE:
             state[[merge_loop.FLOOR, merge_loop.FLOOR_RISES, merge_loop.ASKED]] = 0, 0, pair_table.NONE
-            del table, self._table  # so that their memory is free for the new one
+            del table, self._table  # frees the memory for the new table
             new = pairs_of_linked(self._linked, self.ties.starts)
             self._table = self._queue.enter(new, self._linked, self.ties, self._min_count)
             self._found = _scratch(self._table, self._found)
@@ -239,9 +239,9 @@ def learn_merges(
     counted : WordCounts
     n_tokens : int, >= 256
     options : which pairs are merged; None for any, and ties by bytes. Seeds are not learned here
-    report : called now and then with the number of tokens so far
-    start : a vocabulary to go on from, instead of the bytes
-    stop : called now and then; where it returns True, the merges so far are returned
+    report : called several times a second with the number of tokens so far
+    start : a vocabulary to continue from, instead of the bytes
+    stop : called as often; if it returns True, the merges so far are returned
     groups : the groups of the words; each merge is then the most frequent pair of the source that is compressed worst
     n_threads : the most threads that prepare the first merge; one thread merges
 
@@ -252,16 +252,16 @@ def learn_merges(
     int32[n_merges, 2]: for each merge in order, the ids of left and right. Ids 0 to 255 are the bytes; merge i makes id
     256 + i. There are fewer merges if the pairs run out, or if `stop` returned True.
 
-    With a `start`, the numbers are its symbols, merge i makes symbol len(start.tokens) + i, and `n_tokens` counts these
-    and the symbols of merges, but for merges that make one of `start.unmade`.
+    With a `start`, these are symbols, not ids, and merge i makes symbol len(start.tokens) + i. `n_tokens` then counts the
+    symbols of `start` and of the merges, without those of merges that make one of `start.unmade`.
     """
     _check_sums(counted)
     n_start = merge_loop.N_BYTES if start is None else len(start.tokens)
     unmade: frozenset[bytes] = frozenset() if start is None else start.unmade
     most = min(n_tokens + len(unmade), n_start + int(counted.starts[-1]))  # each merge takes a position away
     structures = _Structures(counted, most, options or LearningOptions(), start, groups, n_threads)
-    n_known = 0  # merges that add no token
-    n_asked = n_start  # tokens of which that is known
+    n_known = 0  # merges that make a token of the vocabulary, one of `unmade`
+    n_checked = n_start  # tokens that were compared with `unmade`
     while True:
         status = structures.merge(n_tokens - n_start + n_known)
         learned = structures.n_tokens()
@@ -269,8 +269,8 @@ def learn_merges(
             report(learned - n_known)
         is_stopped = stop is not None and stop()
         if status == merge_loop.TOKENS_DONE and unmade and not is_stopped:
-            n_more = sum(token in unmade for token in _spelled(structures.ties, n_asked, learned))
-            n_known, n_asked = n_known + n_more, learned
+            n_more = sum(token in unmade for token in _spelled(structures.ties, n_checked, learned))
+            n_known, n_checked = n_known + n_more, learned
             if n_more:
                 continue
         if status in (merge_loop.TOKENS_DONE, merge_loop.NO_PAIRS) or is_stopped:

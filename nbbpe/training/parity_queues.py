@@ -1,4 +1,4 @@
-"""Training for parity between sources: the structures of parity_loop.py, used by `learn_merges`."""
+"""The queues of parity_loop.py, with which `learn_merges` trains for parity between sources."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..kernels.training.pair_table import N_PAIRS, NONE, PairTable, with_slots
 from ..system.stretches import starts_of
 from .growing_arrays import with_pairs, with_room
 
-_MOST_TURNS = 2  # of the merges of a window, times the even share of a source
+_MOST_TURNS = 2  # the most merges of a source in a window, as a multiple of its even share
 
 
 class Groups(NamedTuple):
     """The words of several sources, and of texts that measure them.
 
-    starts      : int64[n_groups + 1]  the first word of each group; those of the sources come first
+    starts      : int64[n_groups + 1]  the first word of each group; the sources' groups come first
     sizes       : int64[n_groups]      divided by the tokens of a group, this says how well it is compressed
     measured_by : int64[n_sources]     the group that measures each source: its own, or a later one
     window      : in so many merges in a row, a source gets at most twice its even share; 0 for no limit
@@ -33,9 +33,9 @@ class Groups(NamedTuple):
 
 
 class ParityQueues:
-    """A queue for each source, in place of the one queue of the plain loop: see `merges.MergeQueue`.
+    """A queue of pairs for each source, in place of the single queue `merges.MergeQueue`.
 
-    arrays : as merge_parity_batch takes them
+    arrays : the queues as `merge_parity_batch` takes them
     """
 
     def __init__(
@@ -46,8 +46,12 @@ class ParityQueues:
         counts: NDArray[np.int64],
         n_tokens: int,
     ) -> None:
-        """word_starts, n_symbols, counts : of each word, its first position (and the end of the last), how many symbols it
-        has before the first merge, and how often it occurs."""
+        """Make empty queues.
+
+        word_starts : the first position of each word, and the end of the last
+        n_symbols   : how many symbols each word has before the first merge
+        counts      : how often each word occurs
+        """
         self._groups = groups
         self._first_positions = word_starts[groups.starts] + groups.starts + 1
         n_groups, n_sources = len(groups.sizes), len(groups.measured_by)
@@ -75,7 +79,7 @@ class ParityQueues:
         )
 
     def enter(self, table: PairTable, linked: LinkedWords, ties: TieRule, min_count: int) -> PairTable:
-        """Queue all pairs of a table. Returns the table, which has an entry of each pair in each group then."""
+        """Queue all pairs of a table. Returns the table, which then has an entry for each pair in each group."""
         n_pairs = int(table.state[N_PAIRS])
         n_entries = int(np.minimum(table.lengths[:n_pairs], len(self._groups.sizes), dtype=np.int64).sum())
         table = table._replace(groups=np.empty(len(table.rows), dtype=np.int32))
@@ -89,7 +93,7 @@ class ParityQueues:
         return with_slots(table, 2 * int(table.state[N_PAIRS]))
 
     def grow(self, n_pairs: int, used: int) -> None:
-        """Make room for so many pairs, of which `used` are there, and for what each source needs of them."""
+        """Make room for `n_pairs` pairs, of which the first `used` are kept, and for the pairs in each source's heap."""
         queue = self.arrays
         n_sources = len(queue.sources)
         wanted = queue.groups[:n_sources, parity_loop.GROUP_WANTED]

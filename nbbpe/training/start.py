@@ -1,4 +1,4 @@
-"""The start of training that continues from a vocabulary: tokens besides the bytes, and words that are merged already."""
+"""What training continues from, if not from the bytes: a vocabulary, and words to which its merges were applied."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 
 class Start(NamedTuple):
-    """A vocabulary, as symbols, and the words of it. Symbols 0 to 255 are the bytes, whatever ids they have.
+    """A vocabulary as numbered symbols, and words of these. Symbols 0 to 255 are the bytes, whatever ids these have.
 
     tokens        : the bytes of each symbol
-    order         : int32[n_symbols]    if ties are broken by ids, the symbol with the smaller number comes first
+    order         : int32[n_symbols]    if ties are broken by ids, the symbol with the smaller number here comes first
     symbols       : int32[*]            the symbols of all words, one after another
-    symbol_starts : int64[n_words + 1]  where each word's symbols start in it
-    unmade        : tokens that are in the vocabulary and that its merges do not make: a merge that makes one of them adds
-                    no token
+    symbol_starts : int64[n_words + 1]  where each word's symbols start in `symbols`
+    unmade        : tokens of the vocabulary that its merges do not make; a merge that makes one of them adds no token
     """
 
     tokens: list[bytes]

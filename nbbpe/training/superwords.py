@@ -21,7 +21,7 @@ regex: Any = imported_on_use("regex")
 _PHRASE = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+"  # of GPT-2's pattern: contractions, and letters with a space before them
 
 _FLAGS = re.compile(r"\(\?([is]+)\)")
-_REFERS = re.compile(r"\\[1-9]")  # and some more
+_REFERS = re.compile(r"\\[1-9]")  # matches back-references by number, and some other escapes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,11 +70,11 @@ class Superwords:
             raise TypeError(f"phrase must be a regex, not {shown(self.phrase)}")
         check_repeats(self.phrase)
         with naming_regex(f"phrase {shown(self.phrase)}"):
-            regex.compile(self.phrase)  # by itself, as an unclosed bracket would take in what `phrases` puts behind it
+            regex.compile(self.phrase)  # alone: within a pattern, a bracket of what follows could close one of the phrase
 
 
 def check_superwords(superwords: object, n_tokens: int, pattern: Pattern) -> None:
-    """Raise TypeError or ValueError unless superwords are None, or fit a number of tokens and a pattern."""
+    """Raise TypeError or ValueError unless `superwords` is None, or a Superwords that fits `n_tokens` and the pattern."""
     if superwords is None:
         return
     if not isinstance(superwords, Superwords):
@@ -97,14 +97,14 @@ def check_superwords(superwords: object, n_tokens: int, pattern: Pattern) -> Non
 
 
 def phrases(pattern: Pattern, superwords: Superwords, window: int | None = None) -> Pattern:
-    """The pattern with phrases as pretokens, each of up to `window` of its own pretokens if given."""
+    """The pattern with phrases as pretokens; with `window`, a pretoken has at most so many phrases."""
     assert pattern.regex is not None
-    # No text that can be trained on has as many, and `regex` counts no further.
+    # No text that can be trained on has more phrases in a row, and `regex` cannot count further.
     repeated = "+" if window is None or window >= MOST_CELLS - 1 else f"{{1,{window}}}"
     return get_pattern(f"(?:{_scoped(superwords.phrase)}){repeated}|{_scoped(pattern.regex)}")
 
 
 def _scoped(text: str) -> str:
-    """A regex with the flags that it begins with as those of a group: in the middle of another one, `regex` would split."""
+    """A regex as part of another: leading flags, such as (?i), become a group's, as others could not be compiled there."""
     found = _FLAGS.match(text)
     return f"(?{found[1]}:{text[found.end() :]})" if found else text

@@ -19,8 +19,8 @@ regex: Any = imported_on_use("regex")  # most training needs no rule with one
 
 Forbidden = str | bytes | Callable[[bytes], bool]
 
-# A regex that is found in all of these, in some text as the empty one, matches that anywhere, as one that ends in * does by
-# mistake for +. If it takes all of each, as "^[ -~]*$" does, it may forbid less.
+# A regex that is found in all of these, with an empty match in some text, is found in every token: it may end in * by
+# mistake for +, for example. A regex that matches the whole of each, such as "^[ -~]*$", may forbid less.
 _ALL_KINDS = (b"", b"a", b" ", b"0", b"-", b"the cat")
 
 
@@ -105,7 +105,7 @@ class TokenRules:
 
 
 def shown_rules(rules: TokenRules) -> str:
-    """The rules as a warning names them that they leave few tokens, with a regex that leaves none."""
+    """The rules in words, for a warning that they leave few tokens; names a regex that leaves none, if there is one."""
     assert isinstance(rules.forbidden, tuple)
     for item in rules.forbidden:
         found = list(map(_predicate(item), _ALL_KINDS)) if isinstance(item, (str, bytes)) else []
@@ -116,7 +116,7 @@ def shown_rules(rules: TokenRules) -> str:
 
 
 class TokenFilter:
-    """Applies rules during one training, which may go on from a vocabulary of some tokens."""
+    """Applies rules during one training; `tokens` are those of the vocabulary that it continues from."""
 
     def __init__(self, rules: TokenRules, tokens: Iterable[bytes] = ()) -> None:
         self._rules = rules
@@ -145,7 +145,7 @@ class TokenFilter:
         return limits
 
     def allows(self, token: bytes) -> bool:
-        """Whether a token that keeps the limits may be made. If so, it is taken to be made."""
+        """Whether a token within the limits may be made. If so, it counts as made from now on."""
         if any(is_forbidden(token) for is_forbidden in self._forbidden):
             return False
         if self._rules.no_space_duplicates:
@@ -163,7 +163,7 @@ def _name(item: bytes | Callable[[bytes], bool]) -> str:
 def _predicate(item: Forbidden) -> Callable[[bytes], Any]:
     """A function that says whether a token is forbidden. A regex of str searches its text, and one of bytes its bytes.
 
-    Raises ValueError for what `regex` does not take; the function does for a regex that would take any time or memory.
+    Raises ValueError for an invalid regex; the function does so if the regex takes too much time or memory.
 
     >>> bool(_predicate("é$")("thé".encode())), bool(_predicate(rb"\\xff")(b"the"))
     (True, False)
