@@ -555,7 +555,7 @@ def test_it_is_extended_by_counts_of_any_words_and_by_seeds(tokenizers_of_styles
     rules = nbbpe.TokenRules(seeds=["tat", "t\u00e9e"])
     seeded = tokenizer.extend(documents=[], rules=rules)
     assert {b"tat", "t\u00e9e".encode()} <= set(seeded.vocab.values())
-    with pytest.raises(ValueError, match="cannot be a token, as the vocabulary of characters lacks one of its own"):
+    with pytest.raises(ValueError, match="cannot be a token: it has a character that the vocabulary lacks"):
         tokenizer.extend(documents=[], rules=nbbpe.TokenRules(seeds=["tat", "th\u00e8"]))
 
 

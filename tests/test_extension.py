@@ -520,7 +520,7 @@ def test_seeds_alone_are_learned_where_there_are_no_documents(gpt2):
         assert all(any(token in (seed if isinstance(seed, bytes) else seed.encode()) for seed in seeds) for token in made)
         assert larger.provenance["training"]["rules"] == nbbpe.TokenRules(seeds=seeds).record()
         assert tok.extend(documents=(), vocab_size=larger.vocab_size + 1000, rules=rules) == larger
-        with pytest.raises(ValueError, match=r"are \d+ more, and vocab_size leaves room for 1"):
+        with pytest.raises(ValueError, match=r"are \d+ new tokens, and vocab_size leaves room for 1"):
             tok.extend(documents=[], vocab_size=tok.vocab_size + 1, rules=rules)
         with pytest.raises(TypeError, match="vocab_size is missing"):
             tok.extend(documents=["dog"], rules=rules)

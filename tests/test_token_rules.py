@@ -247,7 +247,7 @@ def test_seeds_may_be_longer_than_max_token_length():
 def test_seeds_that_cannot_be_are_refused():
     with pytest.raises(ValueError, match="'New York' cannot be a token, as the pattern splits it: 'New', ' York'"):
         nbbpe.train(documents=["the"], vocab_size=300, rules=nbbpe.TokenRules(seeds=["New York"]))
-    with pytest.raises(ValueError, match=r"the seed tokens, .* are 4 more, and vocab_size leaves room for 2"):
+    with pytest.raises(ValueError, match=r"the seeds and the .* are 4 new tokens, and vocab_size leaves room for 2"):
         nbbpe.train(documents=["the"], vocab_size=258, rules=nbbpe.TokenRules(seeds=["seeds"]))
     exact = nbbpe.train(documents=["the"], vocab_size=260, rules=nbbpe.TokenRules(seeds=["seeds"]))
     assert exact.encode("seeds") == [259]
@@ -257,7 +257,7 @@ def test_seeds_behind_the_highest_id_that_can_be_are_refused():
     rules = nbbpe.TokenRules(seeds=["hello"])
     for last, room in (2**31 - 2, 0), (2**31 - 4, 2):
         tok = nbbpe.Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], {"<a>": last})
-        with pytest.raises(ValueError, match=f"are 4 more, and vocab_size leaves room for {room}"):
+        with pytest.raises(ValueError, match=f"are 4 new tokens, and vocab_size leaves room for {room}"):
             tok.extend(documents=[], rules=rules)
 
 
@@ -266,7 +266,7 @@ def test_seeds_that_cannot_be_are_refused_before_words_are_counted():
         yield pytest.fail("the text is read")
 
     tok = nbbpe.train(documents=["the cat sat on the mat"], vocab_size=262)
-    for seed, n_more, message in ("New York", 44, "cannot be a token"), ("seeds", 2, "the seed tokens, with .* are 4 more"):
+    for seed, n_more, message in ("New York", 44, "cannot be a token"), ("seeds", 2, "the seeds .* are 4 new tokens"):
         rules = nbbpe.TokenRules(seeds=[seed])
         with pytest.raises(ValueError, match=message):
             nbbpe.train(documents(), 256 + n_more, rules=rules)

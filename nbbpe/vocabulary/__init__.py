@@ -1,14 +1,14 @@
-"""A vocabulary as a whole: it is learned from words, extended or cut down, its tokens are counted, and reported on.
+"""Whole vocabularies: learns, extends and reduces them, counts how often their tokens are used, and reports on them.
 
 Read from_bytes.py first.
 
-from_bytes.py       learns a vocabulary
-extension.py        goes on merging where one ends
-character_words.py  the words for that, where it is one of characters
-reduction.py        makes smaller ones
+from_bytes.py       learns a vocabulary from the bytes
+extension.py        adds tokens to a vocabulary
+character_words.py  prepares words for extending a vocabulary of characters
+reduction.py        makes a vocabulary smaller
 frequencies.py      counts how often tokens are used
-report.py           writes the page of a report
-report_figures.py   works out what it says
-report_data.py      what it says, as data
-charts.py           draws it
+report.py           writes a report on a vocabulary as an HTML page
+report_figures.py   computes the figures of a report
+report_data.py      these figures, as data
+charts.py           draws charts of them
 """

@@ -1,6 +1,6 @@
-"""Words for a vocabulary of characters to be extended by: a byte of a character that it lacks is a word by itself.
+"""Prepares words for extending a vocabulary of characters: each byte of a character that it lacks becomes a word by itself.
 
-Such bytes are tokens, but no merges of characters have them (formats/tokenizer_json/characters.py).
+Such bytes are tokens, but merges of characters never apply to them (formats/tokenizer_json/characters.py).
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from ..words.supply import Stage
 
 
 def stage_of_characters(model: Model, stage: Stage) -> Stage:
-    """The same stage for a model with a vocabulary of characters: words cut, each part with the count of its word."""
-    # Within such characters first, as text is cut: else two bytes might merge to the beginning of another character.
+    """A stage for a model with a vocabulary of characters: its words cut, each part with the count of its word."""
+    # First within unknown characters, as encoding cuts text: else two of their bytes might merge to the beginning of
+    # another character.
     words = _cut(stage.words, _places_within(model, stage.words))
     ids, _ = pretoken_ids(words.text, words.starts, model.merge_table())
     places = starts_of(model.packed.lengths_of(ids))[:-1][np.isin(ids, model.extras.byte_fallback)]
@@ -31,8 +32,8 @@ def stage_of_characters(model: Model, stage: Stage) -> Stage:
 
 
 def _places_within(model: Model, words: WordCounts) -> NDArray[np.int64]:
-    """Where a text of these words is cut within characters."""
-    inner = words.starts[1:-1]  # a line end there, so that no two words make a character together
+    """The places in the text of these words at which unknown characters are cut."""
+    inner = words.starts[1:-1]  # a newline is put there, so that bytes of two words do not form a character
     lines = inserted(words.text[: words.starts[-1]].tobytes(), inner, b"\n")
     places = ByteFallback(model.characters).places(lines)
     return places - np.searchsorted(inner + np.arange(len(inner)), places)

@@ -1,4 +1,4 @@
-"""Line charts as SVG, made of text: no library, no script, nothing to load."""
+"""Draws line charts as the text of an SVG, without a library, a script, or anything to load."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..system.excerpt import columns, shortened
 
 _WIDTH, _HEIGHT = 720, 330
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 190, 14, 44
-# Colours of Okabe and Ito, which colour-blind people can distinguish, too; after them the same with dashes.
+# Colours of Okabe and Ito, which colour-blind people can distinguish, too. More lines have the same colours with dashes.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 _DASHES = ("", "6 3", "2 3")
 _LINE_OF_LEGEND = 17
@@ -29,9 +29,9 @@ class Series(NamedTuple):
 
 
 def line_chart(title: str, y_label: str, series: Sequence[Series]) -> str:
-    """The text of an SVG element. The horizontal axis has sizes of the vocabulary, and is logarithmic, by powers of two.
+    """The text of an SVG element. Its horizontal axis is the size of the vocabulary, logarithmic, with powers of two.
 
-    A description of each line is shown while a pointer rests on it; `title` is what a screen reader says.
+    A line shows a description under the pointer; `title` is for screen readers.
     """
     series = [each for each in series if len(each.x)]
     if not series:
@@ -93,5 +93,5 @@ def _short(number: int) -> str:
 
 
 def _cut(name: str) -> str:
-    """The end of a name, where that tells names apart, as wide as the legend."""
+    """A name shortened to the width of the legend. Its end is kept, as ends tell names apart."""
     return name if columns(name) <= _NAME else shortened(name[::-1], _NAME)[::-1]

@@ -1,4 +1,4 @@
-"""More tokens for an existing vocabulary: training continues where its merges end, and no id changes."""
+"""Adds tokens to an existing vocabulary: training continues where its merges end, and no id changes."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from .character_words import stage_of_characters
 if TYPE_CHECKING:
     from ..kernels.encoding.merge_table import Merges
 
-_MOST_CHECKED = 5000  # words that are encoded by the new vocabulary, to see that they are as they were trained
+_MOST_CHECKED = 5000  # words that are encoded with the new vocabulary, to check that training gave them the same ids
 _LONGEST_CHECKED = 200  # bytes of such a word
-_STARTS = ("start", "earlier_starts")  # what a provenance tells of them in `training`
+_STARTS = ("start", "earlier_starts")  # keys of "training" in a provenance
 IdMerge = tuple[int, int, int]  # the ids of left, right and result
 
 
 def check_size(model: Model, vocab_size: object) -> int:
-    """The number of ids to which a vocabulary is extended. Raises TypeError or ValueError for an invalid one."""
+    """The number of ids that a vocabulary is extended to, as an int. Raises TypeError or ValueError for an invalid one."""
     if vocab_size is None:
         raise TypeError(f"{argument('vocab_size')} is missing: the number of all ids, the existing ones included")
     size = check_integer("vocab_size", vocab_size)
@@ -70,14 +70,15 @@ def extend(
     after = None if corpus.parity is None else corpus.parity.after
     if after is not None and after > len(model.ordinary):
         raise ValueError(
-            "after is for training from the bytes: a vocabulary that is extended has its first tokens; leave after out"
+            "after is for training from the bytes, and a vocabulary that is extended has its first tokens already: leave "
+            "after out"
         )
     supply = find_supply(corpus, counting, model.pattern, list(model.special), model)
     seeded = with_seeds(model, learning.rules.seeds, size, learning.tie_break)  # raises before words are counted
     if are_seeds_all:
         return extend_by_words(model, Stage(words_from_dict({}), seeded.size), learning)
     counted = supply.count(size)
-    stage = supply.stages(counted, size)[-1]  # those before it are of the first tokens, which are there
+    stage = supply.stages(counted, size)[-1]  # stages before it make the first tokens, which are there already
     with (
         Progress(counting.progress, "learn merges", size - model.size, "") as bar,
         stopping_on_signals(learning.keeps_on_interrupt) as stopping,
@@ -88,7 +89,7 @@ def extend(
 
 
 def cut_short(model: Model) -> dict[str, Any] | None:
-    """The provenance of the training from the bytes that made this vocabulary, if it was interrupted once or more; else
+    """The record of the training from the bytes that made this vocabulary, if it was interrupted and never completed; else
     None."""
     training = _training_of(model.provenance)
     for start in _starts_of(training):
@@ -99,9 +100,10 @@ def cut_short(model: Model) -> dict[str, Any] | None:
 
 
 def check_can_go_on(model: Model, training: Mapping[str, Any], parity: Parity | None) -> None:
-    """Raise ValueError where a training that was interrupted, see `cut_short`, cannot go on to the vocabulary of one go."""
+    """Raise ValueError if a training that was interrupted (see `cut_short`) cannot continue to the vocabulary that it would
+    have made without the interruption."""
     special = sorted(model.special.values())
-    # Of fewer tokens with new ids, nothing else shows that they are not the first that training made.
+    # Only the provenance shows if tokens were dropped and the others numbered again.
     if special != list(range(len(model.ordinary), model.size)) or "reduced_from" in model.provenance:
         raise ValueError(
             "the training of start was interrupted, and its ids were changed since: special tokens do not have the last "
@@ -123,19 +125,19 @@ def check_can_go_on(model: Model, training: Mapping[str, Any], parity: Parity | 
 
 
 def _training_of(provenance: Any) -> dict[str, Any]:
-    """The entry of a provenance about training; empty if a file has an invalid one."""
+    """The entry "training" of a provenance; empty if there is none, or an invalid one in a file."""
     training = provenance.get("training") if isinstance(provenance, dict) else None
     return training if isinstance(training, dict) else {}
 
 
 def _starts_of(training: Mapping[str, Any]) -> list[Any]:
-    """The start of training, and the starts that it was extended from in turn: the latest first."""
+    """The vocabularies that this training, and those before it, continued from: the latest first."""
     earlier = training.get("earlier_starts")
     return [training["start"], *(earlier if isinstance(earlier, list) else [])] if "start" in training else []
 
 
 def with_special_tokens_last(model: Model) -> Model:
-    """The model with the ids that training in one go gives: special tokens after all others, in their order."""
+    """The model with the ids that uninterrupted training gives: special tokens after all others, in their order."""
     special = sorted(model.special, key=model.special.__getitem__)
     ordinary = [token for _, token in sorted(model.ordinary.items())]
     vocab = PackedVocab.of_list([*ordinary, *(token.encode() for token in special)])
@@ -153,8 +155,8 @@ def extend_by_words(
 ) -> Model:
     """The model with more merges, learned from words with counts, as `extend` learns them from a source.
 
-    report : called now and then with the number of tokens that were learned
-    words  : those that the provenance tells of, if the stage has more, which only measure
+    report : called several times a second with the number of tokens learned so far
+    words  : the words that the provenance describes, if the stage also has words that only measure compression
     """
     stopping, vocab_size = stopping or Stopping(), stage.n_tokens
     seeded = with_seeds(model, learning.rules.seeds, vocab_size, learning.tie_break)
@@ -162,9 +164,9 @@ def extend_by_words(
         stage = stage_of_characters(seeded, stage)
     started = start_from(seeded, stage.words)
     new, merges = _learned(seeded, started, stage, learning, report, stopping)
-    has = f"{seeded.size + len(new):,} ids"
+    result = f"{seeded.size + len(new):,} ids"
     n_wanted = vocab_size - seeded.size
-    is_interrupted = learning.warn_if_fewer(stopping, len(new), n_wanted, "new tokens", vocab_size, has)
+    is_interrupted = learning.warn_if_fewer(stopping, len(new), n_wanted, "new tokens", vocab_size, result)
     training = learning.record(vocab_size, words or stage.words, is_interrupted)
     larger = _with_merges(seeded, new, merges, training, model)
     table = larger.merge_table()
@@ -174,20 +176,20 @@ def extend_by_words(
 
 
 def with_seeds(model: Model, seeds: Sequence[str | bytes], vocab_size: int, tie_break: str) -> Model:
-    """The model with merges that make each seed a token: BPE learned from the seeds that are not tokens, each once.
+    """The model with merges that make each seed a token, learned from the seeds that are not tokens yet, each counted once.
 
-    Raises ValueError for a seed that the pattern splits, and if these tokens and those that they are made from do not fit.
+    Raises ValueError for a seed that the pattern splits, and if `vocab_size` has no room for all new tokens.
     """
-    wanted = [bytes(seed) for seed in each_to_bytes(seeds, "seed")]
-    if not wanted:
+    all_seeds = [bytes(seed) for seed in each_to_bytes(seeds, "seed")]
+    if not all_seeds:
         return model
-    for seed in wanted:
+    for seed in all_seeds:
         pretokens = model.pattern.split(to_text(seed))
         if pretokens != [to_text(seed)]:
             parts = ", ".join(map(repr, pretokens))
             raise WrongArgument(f"{shown(seed)} cannot be a token, as the pattern splits it: {parts}")
     known = set(model.ordinary.values())
-    missing = [seed for seed in wanted if seed not in known]
+    missing = [seed for seed in all_seeds if seed not in known]
     if not missing:
         return model
     stage = Stage(words_from_dict(dict.fromkeys(missing, 1)), model.size + sum(map(len, missing)))
@@ -195,11 +197,11 @@ def with_seeds(model: Model, seeds: Sequence[str | bytes], vocab_size: int, tie_
         starts = stage_of_characters(model, stage).words.starts
         if len(starts) > len(missing) + 1:
             lacking = missing[int(np.flatnonzero(starts[: len(missing) + 1] != stage.words.starts)[0]) - 1]
-            raise WrongArgument(f"{shown(lacking)} cannot be a token, as the vocabulary of characters lacks one of its own")
+            raise WrongArgument(f"{shown(lacking)} cannot be a token: it has a character that the vocabulary lacks")
     new, merges = _learned(model, start_from(model, stage.words), stage, LearningOptions(tie_break))
     if len(new) > vocab_size - model.size:
         raise WrongArgument(
-            f"the seed tokens, with those that they are made from, are {len(new):,} more, and {argument('vocab_size')} "
+            f"the seeds and the tokens that they are made from are {len(new):,} new tokens, and {argument('vocab_size')} "
             f"leaves room for {max(vocab_size - model.size, 0):,}"
         )
     return _with_merges(model, new, merges, {}, model)
@@ -213,16 +215,16 @@ def _learned(
     report: Callable[[int], None] | None = None,
     stopping: Stopping | None = None,
 ) -> tuple[dict[int, bytes], list[IdMerge]]:
-    """The new tokens of a stage by id, which may be more than there are ids, and the merges."""
+    """The new tokens of a stage by id, and the merges that make them. (For seeds, ids may exceed the vocabulary's size.)"""
     start = started.start
     n_start = len(start.tokens)
 
-    def said(n_symbols: int) -> None:
+    def report_new(n_symbols: int) -> None:
         if report is not None:
             report(n_symbols - n_start)
 
     n_wanted = stage.n_tokens - model.size
-    learned = learn_merges(stage.words, n_start + n_wanted, learning, said, start, stopping, stage.groups).tolist()
+    learned = learn_merges(stage.words, n_start + n_wanted, learning, report_new, start, stopping, stage.groups).tolist()
     tokens, ids = list(start.tokens), list(started.ids)
     known = {token: token_id for token, token_id in zip(tokens, ids, strict=True) if token in start.unmade}
     new: dict[int, bytes] = {}
@@ -238,9 +240,9 @@ def _learned(
 class _Started(NamedTuple):
     """A model as the start of further training.
 
-    start : see there
-    ids   : the id of each of its symbols
-    encoded : the ids of all words, with as many of each as it has symbols
+    start   : as `learn_merges` takes it
+    ids     : the id of each symbol of `start`
+    encoded : the ids of all words, one for each of their symbols
     """
 
     start: Start
@@ -249,15 +251,15 @@ class _Started(NamedTuple):
 
 
 def start_from(model: Model, words: WordCounts) -> _Started:
-    """Where training on words starts that goes on from a model, which encodes them.
+    """The start of training that continues from a model, with words that the model has encoded.
 
-    Raises ValueError for a word that it cannot encode.
+    Raises ValueError for a word that the model cannot encode.
     """
     _check_bytes(model, words)
     ordinary = model.ordinary
     first_ids = {ordinary[token_id]: token_id for token_id in sorted(ordinary, reverse=True) if ordinary[token_id]}
     longer = sorted(token_id for token, token_id in first_ids.items() if len(token) > 1)
-    # A byte that the vocabulary lacks is in no word, and has no id.
+    # A byte that the vocabulary lacks has no id (-1); no word has it.
     ids = model.byte_ids.tolist() + longer
     tokens = [bytes([byte]) for byte in range(256)] + [ordinary[token_id] for token_id in longer]
     merges = model.merge_table()
@@ -266,7 +268,7 @@ def start_from(model: Model, words: WordCounts) -> _Started:
     with_id = np.flatnonzero(np.array(ids) >= 0)
     symbol_of[model.packed.numbers_of(np.array(ids)[with_id])] = with_id
     symbols = symbol_of[model.packed.numbers_of(encoded)]
-    assert symbols.min(initial=0) >= 0  # kernels use them as places
+    assert symbols.min(initial=0) >= 0  # kernels use them as indices
     order = np.empty(len(ids), dtype=np.int32)
     order[np.argsort(ids)] = np.arange(len(ids))
     _, token_ends = ids_of_each(tokens, without_whole(merges))
@@ -275,8 +277,8 @@ def start_from(model: Model, words: WordCounts) -> _Started:
 
 
 def _check_bytes(model: Model, words: WordCounts) -> None:
-    """Raise ValueError for a word with a byte that the model has no token for. Text is prepared so that it has none, but
-    counts and seeds are taken as they are."""
+    """Raise ValueError for a word with a byte that the model has no token for. Only counts and seeds can have such words:
+    text is prepared so that it has none."""
     if not model.lacking:
         return
     text = words.text[: words.starts[-1]]
@@ -293,9 +295,9 @@ def _check_bytes(model: Model, words: WordCounts) -> None:
 def _with_merges(
     model: Model, new: dict[int, bytes], merges: list[IdMerge], training: dict[str, Any], first: Model
 ) -> Model:
-    """The model with new tokens and the merges that make them; where tokens merge by rank, the ids are the ranks.
+    """The model with new tokens and the merges that make them (if tokens merge by rank, their ids are the ranks).
 
-    `first` is the model that the provenance names as the one that was extended.
+    first : the model that the provenance names as the one that was extended
     """
     listed = None
     if model.merge_ids is not None:
@@ -305,7 +307,8 @@ def _with_merges(
     former = _training_of(before)
     if former:
         start["training"] = {name: value for name, value in former.items() if name not in _STARTS}
-    # A list: if each start told of its own one, a file of a vocabulary that was extended often were nested too deeply.
+    # A flat list: if each start had its own start in it, a file of a vocabulary that was extended often would be nested too
+    # deeply.
     earlier = _starts_of(former)
     origin = {**before, "training": {**training, "start": start, **({"earlier_starts": earlier} if earlier else {})}}
     return model.with_tokens({**model.vocab, **new}, listed, model.special, origin)
@@ -315,17 +318,17 @@ def _warn_of_unreachable(table: Merges, new: dict[int, bytes]) -> None:
     """Warn of new tokens whose own bytes do not encode to them, as older merges make other tokens of these bytes."""
     lost = unmerged_ids(new, table).tolist()
     if lost:
-        named = first_few(lost, show=lambda token_id: f"{shown(new[token_id])} (id {token_id})")
+        examples = first_few(lost, show=lambda token_id: f"{shown(new[token_id])} (id {token_id})")
         warn_user(
             f"{len(lost):,} of the {len(new):,} new tokens cannot be reached, as older merges make other tokens of their "
-            f"bytes: {named}"
+            f"bytes: {examples}"
         )
 
 
 def _check_sample(table: Merges, words: WordCounts, started: _Started, merges: list[IdMerge]) -> None:
-    """Warn if words get other ids than in training: those of the old tokenizer, with the new merges applied.
+    """Warn if words get other ids than in training, where the new merges were applied to the ids of the old tokenizer.
 
-    So a word to which no new token applies is seen to keep its ids.
+    This also shows if a word changes that has none of the new tokens.
     """
     short = np.flatnonzero(np.diff(words.starts) <= _LONGEST_CHECKED)
     chosen = short[:: max(-(-len(short) // _MOST_CHECKED), 1)].tolist()
@@ -346,7 +349,10 @@ def _check_sample(table: Merges, words: WordCounts, started: _Started, merges: l
 
 
 def _merged(ids: list[int], merges: list[IdMerge], ranks: dict[tuple[int, int], int]) -> list[int]:
-    """Ids with merges applied, of which the ranks are known by pair: the first rank first, the leftmost of several."""
+    """Ids with merges applied: always the pair with the lowest rank, and of equal pairs the leftmost.
+
+    ranks : the rank of each pair, an index into `merges`
+    """
     none = len(merges)
     waiting = [ranks.get(pair, none) for pair in itertools.pairwise(ids)]  # the rank of each pair
     while (rank := min(waiting, default=none)) < none:
@@ -359,6 +365,6 @@ def _merged(ids: list[int], merges: list[IdMerge], ranks: dict[tuple[int, int], 
 
 
 def tie_break_of(model: Model) -> str:
-    """The rule by which a model was trained, as far as it says so; else the default one."""
+    """The tie rule by which a model was trained, if its provenance says so; else the default."""
     rule = _training_of(model.provenance).get("tie_break")
     return rule if rule in TIE_BREAKS else "bytes"

@@ -1,4 +1,4 @@
-"""How often a source uses each token, and from that: unused tokens, and how often each merge was applied."""
+"""Counts how often a source uses each token, and finds unused tokens and how often each merge was applied from that."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..system.workers import ENDED, check_workers, run_jobs
 from ..text.utf8 import Text
 from ..text.windows import NO_ID
 
-_SMALL = 1 << 24  # ids for which an array is small enough, whatever the gaps
+_SMALL = 1 << 24  # up to so many ids, an array by id is small enough, whatever the gaps
 
 
 def frequencies(
@@ -83,7 +83,7 @@ class _Counter:
         self._counts = np.zeros(size, dtype=np.int64)
 
     def run(self, part: Part) -> Iterator[int | Skipped]:
-        """Count a part; yields the bytes that were read, and at last the skipped records."""
+        """Count the ids of a part; yields how many bytes were read, and finally the skipped records."""
         from ..kernels.encoding.count_ids import count_long_ids, count_short_ids
 
         count = count_short_ids if self._tokenizer.dtype == np.uint16 else count_long_ids
@@ -100,7 +100,7 @@ class _Counter:
 
 
 def check_gaps(model: Model) -> int:
-    """One more than the highest id. ValueError where an array by id would be much larger than the vocabulary."""
+    """The length of an array by id. Raises ValueError if it would be much larger than the vocabulary."""
     if model.size > _SMALL and not has_few_gaps(model.vocab):
         raise ValueError(
             f"the vocabulary has {len(model.vocab):,} tokens and ids up to {model.size - 1:,}: an array with an entry for "
@@ -118,7 +118,7 @@ def token_bytes(model: Model) -> NDArray[np.int32]:
 
 
 def unused(model: Model, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The ids of ordinary tokens that counts by id do not have, ascending."""
+    """The ids of ordinary tokens whose count (by id) is 0, ascending."""
     return np.array(sorted(token_id for token_id in model.ordinary if not counts[token_id]), dtype=np.int64)
 
 
@@ -132,9 +132,9 @@ def merge_counts(model: Model, counts: NDArray[np.int64]) -> NDArray[np.int64] |
 
     counts : int64[n_tokens, ...], by ascending id; of one text, or a column for each
 
-    None where the merges do not make a new token each, of bytes and tokens that were made before (see
-    inspection.merge_counts), and where a pretoken that is a token is not merged, as fewer merges then make other tokens of
-    it than those that this token is made of.
+    None unless each merge makes a new token of bytes and of tokens that were made before (see inspection.merge_counts).
+    None also if pretokens that are tokens are not merged (`ignore_merges`): with fewer merges, such a pretoken becomes
+    other tokens than those that its token is made of.
     """
     merges = model.merge_ids
     if merges is None or model.whole:

@@ -1,4 +1,4 @@
-"""A vocabulary learned from the bytes on, in one pass or, with superwords, in two. extension.py goes on from others."""
+"""Learns a vocabulary from the bytes: in one pass, or, with superwords, in two. (extension.py continues from others.)"""
 
 from __future__ import annotations
 
@@ -48,21 +48,21 @@ def train_from_bytes(
     compile_beside_counting()
     print_outcome = supply.print_forecast(n_tokens, None if superwords is None else last.splits.words)
 
-    # Few windows occur often enough where a number says how often, so that there is room for them beside the words; and if
-    # there are none, that is an error now, and not after the first merges.
-    at_once = passes if isinstance(counting.min_word_count, int) else passes[:1]
-    counted = [supply.count(n_tokens, each.splits) for each in at_once]
+    # If min_word_count is a number, few windows of phrases occur that often, so they fit in memory together with the words.
+    # Then both passes count now, so that an error, if no window is left, comes before the first merges.
+    counted_first = passes if isinstance(counting.min_word_count, int) else passes[:1]
+    counted = [supply.count(n_tokens, each.splits) for each in counted_first]
     for number, each in enumerate(passes):
         if learned.stopping():
             break
         if number == len(counted):
             counted.append(supply.count(n_tokens, each.splits))
-        learned.go_on(supply.stages(counted[number], each.n_tokens), each)
+        learned.learn(supply.stages(counted[number], each.n_tokens), each)
     words, left_out = counted[0].words, counted[0].left_out
     print_outcome(len(words.counts) if left_out is None else left_out.n_all_words)
-    has = f"{256 + len(learned.merges) + len(supply.special_tokens):,} tokens"
+    result = f"{256 + len(learned.merges) + len(supply.special_tokens):,} tokens"
     n_wanted = n_tokens - 256
-    is_interrupted = learning.warn_if_fewer(learned.stopping, len(learned.merges), n_wanted, "merges", vocab_size, has)
+    is_interrupted = learning.warn_if_fewer(learned.stopping, len(learned.merges), n_wanted, "merges", vocab_size, result)
     training = learning.record(vocab_size, counted[-1].words, is_interrupted, counting.n_workers)
     training |= record_of(left_out)
     if superwords is not None:
@@ -74,8 +74,8 @@ def train_from_bytes(
 class _Pass(NamedTuple):
     """A pass over the text, in which words are counted, and merges are learned from them.
 
-    splits   : how text is split
-    n_tokens : up to which merges are learned
+    splits   : the patterns that split text
+    n_tokens : merges are learned up to this number of tokens
     learning : which pairs are merged
     """
 
@@ -87,7 +87,7 @@ class _Pass(NamedTuple):
 def _passes(
     supply: Supply, counting: CountingOptions, learning: LearningOptions, superwords: Superwords | None, n_tokens: int
 ) -> list[_Pass]:
-    """One pass, and a second one for superwords, if they are wanted, in which tokens may cross whitespace.
+    """The passes: one, and for superwords a second one, in which tokens may cross whitespace.
 
     Raises TypeError or ValueError if superwords cannot be learned from this supply of words.
     """
@@ -113,7 +113,7 @@ class _Learned:
     """The merges that have been learned so far.
 
     merges   : int32[n, 2], ids of left and right
-    stopping : of the last pass: whether a signal stopped it
+    stopping : says whether a signal stopped the last pass
     """
 
     def __init__(self, counting: CountingOptions) -> None:
@@ -122,23 +122,23 @@ class _Learned:
         self.stopping = Stopping()
 
     def model(self, split: Pattern) -> Model:
-        """What they make, without special tokens."""
+        """The model with these merges, without special tokens."""
         return Model.trained(self.merges, [], split, {})
 
-    def go_on(self, stages: Iterable[Stage], during: _Pass) -> None:
-        """Learn more, from one stage of a pass after another."""
-        learning = during.learning
+    def learn(self, stages: Iterable[Stage], of_pass: _Pass) -> None:
+        """Learn the merges of each stage of a pass in turn."""
+        learning = of_pass.learning
         seeds = learning.rules.seeds
         with (
-            Progress(self._counting.progress, "learn merges", during.n_tokens, "") as bar,
+            Progress(self._counting.progress, "learn merges", of_pass.n_tokens, "") as bar,
             stopping_on_signals(learning.keeps_on_interrupt) as self.stopping,
         ):
             for stage in stages:
-                at = None
+                start = None
                 if len(self.merges) or seeds:
-                    model = with_seeds(self.model(during.splits.tokenizer), seeds, during.n_tokens, learning.tie_break)
+                    model = with_seeds(self.model(of_pass.splits.tokenizer), seeds, of_pass.n_tokens, learning.tie_break)
                     assert model.merge_ids is not None
-                    self.merges, at = model.merge_ids[:, :2], start_from(model, stage.words).start
+                    self.merges, start = model.merge_ids[:, :2], start_from(model, stage.words).start
                 if self.stopping() or 256 + len(self.merges) >= stage.n_tokens:
                     continue
                 more = learn_merges(
@@ -146,7 +146,7 @@ class _Learned:
                     stage.n_tokens,
                     learning,
                     bar.reach,
-                    at,
+                    start,
                     self.stopping,
                     stage.groups,
                     n_threads=self._counting.n_workers,

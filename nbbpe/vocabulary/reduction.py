@@ -1,4 +1,4 @@
-"""Smaller vocabularies: the first merges alone, all but the tokens that a text uses least, or all but some tokens."""
+"""Makes vocabularies smaller: keeps only the first merges, or drops the tokens that a text uses least, or given tokens."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def truncate(model: Model, n: int, renumber: bool = True) -> tuple[Model, NDArra
     dropped = made[len(made) - n_dropped :]
     n_merges = None
     if dropped and model.merge_ids is not None:
-        # All before the first that makes one of them.
+        # The merges before the first one that makes a dropped token.
         n_merges = int(np.flatnonzero(model.merge_ids[:, 2] == dropped[0])[0])
     return without(model, dropped, renumber, n_merges)
 
@@ -54,7 +54,7 @@ def prune(model: Model, counts: NDArray[np.int64], n: int, renumber: bool = True
             "the source has no text, or nothing but special tokens, and so uses no token: those with the highest ids are "
             "dropped"
         )
-    n_uses = Counter(side for _, sides in pairs.values() for side in sides)  # how many tokens that are there need it
+    n_uses = Counter(side for _, sides in pairs.values() for side in sides)  # how many kept tokens are made of each id
     waiting = [(used[token_id], -token_id) for token_id in free if not n_uses[token_id]]
     heapq.heapify(waiting)
     dropped: list[int] = []
@@ -63,7 +63,7 @@ def prune(model: Model, counts: NDArray[np.int64], n: int, renumber: bool = True
         dropped.append(-negative)
         parts, sides = pairs.get(-negative, ((), set()))
         for side in parts:
-            used[side] += count  # its two parts stand in its place now
+            used[side] += count  # text now has the two parts in place of the token
         for side in sides:
             n_uses[side] -= 1
             if not n_uses[side] and side in free:
@@ -88,8 +88,8 @@ def drop(model: Model, ids: Iterable[int], renumber: bool = True) -> tuple[Model
         raise TypeError(f"ids must be a list or an array of integers, not {ids!r:.100}")
     ordinary = model.ordinary
     gone: set[int] = set()
-    for index, given in enumerate(ids):
-        token_id = check_integer(f"the id at index {index}", given)
+    for index, item in enumerate(ids):
+        token_id = check_integer(f"the id at index {index}", item)
         token = ordinary.get(token_id)
         if token is None:
             kind = "a special token" if token_id in model.vocab else "not in the vocabulary"
@@ -98,14 +98,14 @@ def drop(model: Model, ids: Iterable[int], renumber: bool = True) -> tuple[Model
             raise ValueError(f"id {token_id} is the byte {token!r}, which cannot be dropped")
         gone.add(token_id)
     pairs = _pairs_of(model)
-    for token_id in sorted(pairs, key=lambda token_id: len(ordinary[token_id])):  # after those that it is made of
+    for token_id in sorted(pairs, key=lambda token_id: len(ordinary[token_id])):  # parts come before what is made of them
         if all(left in gone or right in gone for left, right in pairs[token_id]):
             gone.add(token_id)
     return without(model, gone, renumber)
 
 
 def _check_enough(model: Model, n_dropped: int, n_free: int, others: str) -> None:
-    """Raise ValueError if more tokens are to be dropped than may be; `others` is what the rest of them are."""
+    """Raise ValueError if more tokens are to be dropped than may be; `others` describes those that may not."""
     if n_dropped > n_free:
         raise ValueError(
             f"a size of {model.size - n_dropped:,} is too small: {len(model.vocab) - n_free:,} of the "
@@ -116,12 +116,13 @@ def _check_enough(model: Model, n_dropped: int, n_free: int, others: str) -> Non
 def without(
     model: Model, dropped: Collection[int], renumber: bool, n_merges: int | None = None
 ) -> tuple[Model, NDArray[np.int64]]:
-    """The model without some tokens, and without the merges that have to do with them; of the others the first `n_merges`.
+    """The model without some tokens, and without the merges that have one of them.
 
     renumber : whether ids move down by the number of dropped ids below them; else they stay, and leave gaps
+    n_merges : only so many of the first merges are kept; None for no limit
 
-    Returns (model, old_to_new): int64[size of the old one], the new id of each old id; -1 for a token that was dropped, and
-    for an id that no token had.
+    Returns (model, old_to_new). old_to_new is int64[size of the old model], the new id of each old id; -1 for a token that
+    was dropped, and for an id without a token.
     """
     check_bool("renumber", renumber)
     gone = np.zeros(check_gaps(model), dtype=bool)
@@ -144,13 +145,13 @@ def without(
     extras = replace(model.extras, post_processor=renumbered(model.extras.post_processor, ids), byte_fallback=fallback)
     origin = {**model.provenance, "reduced_from": {"fingerprint": model.fingerprint, "vocab_size": model.size}}
     smaller = model.with_tokens(vocab, merges, special, origin, extras)
-    # As where a file is read: if merging gives every token that is left, the fingerprint is that of merging alone.
+    # As when a file is read: if merging gives every token that is left, the fingerprint is that of merging alone.
     smaller.whole = smaller.whole and len(smaller.merge_table().whole) > 0
     return smaller, ids
 
 
 def first_made(model: Model) -> list[int]:
-    """The ids that merges make, in the order in which they are first made; where tokens merge by rank, by rank."""
+    """The ids that merges make, in the order in which they are first made; if tokens merge by rank, by rank."""
     ordinary = model.ordinary
     if model.merge_ids is None:
         return [token_id for token_id in sorted(ordinary) if len(ordinary[token_id]) > 1]
@@ -158,11 +159,11 @@ def first_made(model: Model) -> list[int]:
 
 
 def _pairs_of(model: Model) -> Mapping[int, list[Pair]]:
-    """The pairs of ids that merge to each token: first the one that makes it most often, as far as that is known."""
+    """The pairs of ids that merge to each token. The first pair is the one that most often makes it, as a guess."""
     if model.merge_ids is None:
         from ..model.rank_pairs import pairs_by_result
 
-        # By rank, the pair whose later side is the oldest is there first.
+        # By rank, the pair whose later side has the lowest rank can merge first.
         return {result: sorted(pairs, key=max) for result, pairs in pairs_by_result(model.ordinary).items()}
     found: dict[int, list[Pair]] = {}
     for left, right, result in model.merge_ids.tolist():

@@ -1,4 +1,4 @@
-"""A report on a vocabulary as one HTML page, to read before you decide on it: no script, nothing to load."""
+"""Writes a report on a vocabulary as one HTML page, without scripts or anything to load."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .report_figures import report_figures
 
 _MOST_ROWS = 25
 _MOST_OF_GROUP = 8
-_OF_TEXT = ("token", "tokens of the group")
+_TEXT_COLUMNS = ("token", "tokens of the group")
 _LONGEST_SHOWN = 60  # columns of a token
 
 _STYLE = """
@@ -58,7 +58,7 @@ def write_report(
     """See Tokenizer.report; `name` is what the page calls the tokenizer."""
     if not isinstance(name, str):
         raise TypeError(f"name must be a str, what the page calls the tokenizer, not {shown(name)}")
-    # Otherwise a text would be replaced where path and on are swapped.
+    # If `path` and `on` are swapped, this keeps a text from being replaced.
     if path is not None and not checked_name(path).endswith((".html", ".htm")):
         raise ValueError(f"path must be a name that ends in .html, for the page, not {shown(path)}")
     n_workers = check_workers(workers)
@@ -66,7 +66,7 @@ def write_report(
     inputs = [each for of_text in texts.values() for each in of_text]
     if path is not None:
         check_not_read((each.path() for each in inputs), path)
-    # What could fail after long work is tried before it.
+    # Opened first, so that a path that cannot be written is an error before the long work.
     with nullcontext() if path is None else whole_file(path) as whole:
         with Progress(progress, "count words", total_size(inputs), "B") as bar:
             figures = report_figures(model, texts, n_workers, bar.advance, on_error)
@@ -134,10 +134,10 @@ def _summary(figures: ReportFigures) -> list[str]:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], last: Sequence[str] = ()) -> list[str]:
-    """A table; cells are HTML already, numbers but for the first column and those of tokens."""
+    """A table. Cells are HTML already; they are numbers, except in the first column and in `_TEXT_COLUMNS`."""
     if not rows:
         return []
-    is_text = [title in _OF_TEXT for title in head]
+    is_text = [title in _TEXT_COLUMNS for title in head]
     lines = [[_cell(cell, is_text[i]) for i, cell in enumerate(row)] for row in rows]
     body = [f"<tr>{''.join(line)}</tr>" for line in lines]
     if last:
@@ -301,7 +301,7 @@ def _lost(figures: ReportFigures) -> list[str]:
 
 
 def _shown(token: bytes) -> str:
-    """A token as HTML; nothing in it is markup, or would reorder the page."""
+    """A token as HTML: no byte of it acts as markup, or changes the direction of the text around it."""
     return f"<bdi>{_code(shown_token(token, _LONGEST_SHOWN))}</bdi>"
 
 

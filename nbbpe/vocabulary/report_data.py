@@ -1,4 +1,4 @@
-"""What a report on a vocabulary says, as data. (`report_figures.py` works it out, and imports what trains.)"""
+"""The figures of a report on a vocabulary, as data. (`report_figures.py` computes them; it imports all of training.)"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """The figures of a vocabulary on some words: of one text, of one script, of all.
+    """The figures of a vocabulary on the words of one text, of one script, or of all texts.
 
     name : of the text or the script
     n_bytes, n_characters, n_tokens : of the words; special tokens are skipped
@@ -47,8 +47,8 @@ class Row(NamedTuple):
 class TokenUse(NamedTuple):
     """A token of a report.
 
-    n_uses : how often all texts have it
-    n_made : how often they make it on the way to longer ones, too; None where that is not known
+    n_uses : how often it is in all texts
+    n_made : how often merging makes it in them, also on the way to longer tokens; None if that is not known
     """
 
     token_id: int
@@ -62,10 +62,10 @@ class TokenFigures:
     """The tokens of several bytes that a reader should look at, without special tokens.
 
     longest         : all of them, the longest first
-    partial_utf8    : those that begin or end inside a character, the most frequent first
-    intermediate    : those that no text has by themselves, and that longer ones are made of, the most made first; empty
-        where `knows_made` is False
-    unseen          : those that no text has, and that no token of the texts is made of, by id; all that no text has where
+    partial_utf8    : tokens that begin or end inside a character, the most frequent first
+    intermediate    : tokens that are in no text, but are made on the way to longer ones, those most often made first; empty
+        if `knows_made` is False
+    unseen          : tokens that are in no text and are not made there either, by id; all that are in no text if
         `knows_made` is False
     unreachable     : tokens that merging never gives
     near_duplicates : groups of tokens that differ by case, or by a space in front
@@ -85,7 +85,7 @@ class TokenFigures:
 
     @property
     def knows_made(self) -> bool:
-        """Whether n_made is known: it is not if a merge makes no new token, or a pretoken that is a token is not merged."""
+        """Whether n_made is known: not if a merge makes no new token, or if pretokens that are tokens are not merged."""
         return not any(each.n_made is None for each in self.longest)
 
     def __repr__(self) -> str:  # the lists have up to as many entries as the vocabulary
@@ -97,10 +97,10 @@ class TokenFigures:
 class ReportFigures:
     """The figures of a report.
 
-    texts, scripts : a Row each; scripts over all texts, the largest first
+    texts, scripts : a Row for each; scripts over all texts, the largest first
     total : the Row of all texts
-    vocab_sizes : the numbers of tokens, special ones included, that bytes_per_token_by_size is given for
-    doubled_vocab_size : twice the number of tokens, or as many of them as the texts have pairs for
+    vocab_sizes : the sizes (tokens, special ones included) of `bytes_per_token_by_size`
+    doubled_vocab_size : twice the number of tokens, or fewer if the texts do not have pairs for so many
     tokens : see TokenFigures
     """
 

@@ -1,6 +1,6 @@
-"""The figures of a report on a vocabulary: how well it compresses several texts, and which of its tokens are useful.
+"""Computes the figures of a report: how well a vocabulary compresses several texts, and which of its tokens are useful.
 
-All of it is worked out from the distinct words of each text, with their counts: each is encoded once.
+All figures follow from the distinct words of each text and their counts; each word is encoded once.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 _MOST_POINTS, _POINTS_BY_TRUNCATION = 80, 12  # of a curve
 _MOST_SCRIPTS = 14
-_COLUMNS_AT_ONCE = 64  # whose merges are counted: four arrays of the vocabulary's size for each of them are in memory
+_COLUMNS_AT_ONCE = 64  # for counting merges: each column takes four arrays of the vocabulary's size
 _OTHERS = "other scripts"
 
 
 class _Counted(NamedTuple):
-    """A text: its words, and of each its bytes, characters, tokens, and the number of its script's name."""
+    """A text: its words, the bytes, characters, tokens and script (a number) of each, and the ids of all words."""
 
     words: WordCounts
     n_bytes: NDArray[np.int64]
@@ -55,11 +55,11 @@ class _Counted(NamedTuple):
 
 
 class _Columns(NamedTuple):
-    """The columns of figures: each text, each script (some of them as one), and all texts.
+    """The columns of figures: one for each text, one for each large script and one for all others, and one for all texts.
 
     names       : of all columns
     texts       : the words of each text
-    of_script   : int64[n_scripts]  the column of each script, by the number of its name
+    of_script   : int64[n_scripts]  the column of each script, by its number
     has_letters : bool[n_scripts]   whether a word of the script has a letter
     """
 
@@ -70,7 +70,7 @@ class _Columns(NamedTuple):
 
     @classmethod
     def of(cls, texts: Mapping[str, _Counted], scripts: list[str]) -> _Columns:
-        """The columns of texts by name, whose words are of some scripts; the largest scripts have their own."""
+        """The columns for texts by name and for scripts (their names by number), the smallest of which share a column."""
         sizes = np.zeros(len(scripts), dtype=np.int64)
         for each in texts.values():
             np.add.at(sizes, each.scripts, each.n_bytes * each.words.counts)
@@ -82,7 +82,7 @@ class _Columns(NamedTuple):
         return cls(names, list(texts.values()), of_script, np.array([name not in WITHOUT_LETTERS for name in scripts]))
 
     def add_up(self, n_ids: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How often each column has each id, int64[n_columns, n_ids]; and the numbers with which its Row begins,
+        """How often each column has each id, int64[n_columns, n_ids], and the first five numbers of its Row,
         int64[n_columns, 5]."""
         counts = np.zeros((len(self.names), n_ids), dtype=np.int64)
         sums = np.zeros((len(self.names), 5), dtype=np.int64)
@@ -94,7 +94,7 @@ class _Columns(NamedTuple):
             np.add.at(counts[column], each.ids, of_ids)
             has_letter = self.has_letters[each.scripts]
             figures = (each.n_bytes, each.n_characters, each.n_tokens, has_letter, each.n_tokens * has_letter)
-            of_words = np.stack([of_one * times for of_one in figures], axis=1)
+            of_words = np.stack([figure * times for figure in figures], axis=1)
             sums[column] = of_words.sum(axis=0)
             np.add.at(sums, places, of_words)
         counts[-1] = counts[: len(self.texts)].sum(axis=0)
@@ -135,8 +135,8 @@ def report_figures(
         warn_of_skipped(gathering.skipped)
         counted[name] = _count(gathering.finish().in_memory(), table, labels)
     if not any(len(each.words.counts) for each in counted.values()):
-        said = first_few(list(texts), show=repr)
-        raise ValueError(f"no text to report on: the sources ({said}) are empty, or hold nothing but special tokens")
+        names = first_few(list(texts), show=repr)
+        raise ValueError(f"no text to report on: the sources ({names}) are empty, or hold nothing but special tokens")
     columns = _Columns.of(counted, list(labels))
     counts, sums = columns.add_up(n_ids)
     by_merges = _tokens_by_merges(model, counts, sums[:, 0])
@@ -158,7 +158,7 @@ def report_figures(
 
 
 def _count(words: WordCounts, table: Merges, labels: dict[str, int]) -> _Counted:
-    """Words, encoded and told apart by script; new names of scripts get the next numbers in `labels`."""
+    """Encode words, and find their scripts, whose numbers are in `labels`; a new script gets the next number there."""
     ids, ends = pretoken_ids(words.text, words.starts, table)
     n = len(words.counts)
     data, places = words.text[: words.starts[-1]].tobytes(), words.starts.tolist()
@@ -171,7 +171,7 @@ def _count(words: WordCounts, table: Merges, labels: dict[str, int]) -> _Counted
 
 
 def _chosen_sizes(model: Model, least: int, n_points: int) -> list[int]:
-    """Sizes of smaller vocabularies, evenly on a logarithmic axis; a half, a quarter and an eighth are among them."""
+    """Sizes of smaller vocabularies, evenly spaced on a logarithmic axis, with a half, a quarter and an eighth of it."""
     most = len(model.vocab)
     wanted = {*np.round(np.geomspace(least, most, n_points)).astype(int).tolist(), *(most // part for part in (1, 2, 4, 8))}
     return sorted({min(max(size, least), most) for size in wanted})
@@ -180,11 +180,11 @@ def _chosen_sizes(model: Model, least: int, n_points: int) -> list[int]:
 def _tokens_by_merges(
     model: Model, counts: NDArray[np.int64], n_bytes: NDArray[np.int64]
 ) -> tuple[list[int], NDArray[np.int64], NDArray[np.int64]] | None:
-    """Sizes of the vocabulary, the tokens of each column at each, and how often the last column applies each merge.
+    """Sizes of the vocabulary, the tokens of each column at each size, and how often the last column applies each merge.
 
     counts : int64[n_columns, n_ids], how often each column has each token
 
-    None where that does not tell how often each merge was applied: see merge_counts.
+    None if the counts do not tell how often each merge was applied (see `merge_counts`).
     """
     n_tokens = []
     for first in range(0, len(counts), _COLUMNS_AT_ONCE):
@@ -202,9 +202,9 @@ def _tokens_by_merges(
 
 
 def _tokens_by_truncation(model: Model, columns: _Columns) -> tuple[list[int], NDArray[np.int64]]:
-    """The same for any vocabulary, at fewer sizes: all words are encoded again for each."""
+    """Sizes and tokens as in `_tokens_by_merges`, for any vocabulary, at fewer sizes, as each encodes all words again."""
     sizes = _chosen_sizes(model, len(model.vocab) - len(first_made(model)), _POINTS_BY_TRUNCATION)
-    # No word has a special token, and one that is an ordinary token, too, could not be dropped.
+    # Without special tokens, as no word has one, and those that are ordinary tokens, too, could not be dropped.
     kept = replace(NO_EXTRAS, byte_fallback=model.extras.byte_fallback)
     plain = model.with_tokens(model.packed_ordinary, model.merge_ids, {}, extras=kept)
     smaller = (truncate(plain, plain.size - len(model.vocab) + size, renumber=False)[0] for size in sizes)
@@ -212,18 +212,18 @@ def _tokens_by_truncation(model: Model, columns: _Columns) -> tuple[list[int], N
 
 
 def _doubled(model: Model, columns: _Columns) -> tuple[int, list[int]]:
-    """The size of twice the vocabulary, trained on all words, and the tokens that each column would have then."""
+    """The size of a vocabulary extended to twice its tokens on all words, and the tokens that each column then has."""
     all_words = add_up([each.words for each in columns.texts])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what they say of the new tokens is shown in the report, or is nothing to act on
-        # A pair that occurs once saves a token in this text and nowhere else.
+        warnings.simplefilter("ignore")  # the report shows what they say of the new tokens, or it is of no use here
+        # min_frequency=2, as a pair that occurs once saves a token in this text and nowhere else.
         stage = Stage(all_words, model.size + len(model.vocab))
         larger = extend_by_words(model, stage, LearningOptions(min_frequency=2))
     return len(larger.vocab), columns.n_tokens(larger)
 
 
 def _tokens(model: Model, counts: NDArray[np.int64], applied: NDArray[np.int64] | None) -> TokenFigures:
-    """The figures about tokens, from how often all texts have each, and how often each merge was applied."""
+    """The figures about tokens, from how often each token is in all texts, and how often each merge was applied."""
     ordinary = model.ordinary
     made: dict[int, int] = {}
     if applied is not None and model.merge_ids is not None:
@@ -256,7 +256,8 @@ def _per(part: int, whole: int) -> float:
 
 
 def _duplicates(uses: Sequence[TokenUse]) -> tuple[list[list[TokenUse]], int, int]:
-    """Groups of tokens that are the same but for case and a space in front, and how many have a twin by each alone."""
+    """Groups of tokens that differ only by case or a space in front; and how many tokens have a twin that differs only by
+    the space, and only by case."""
     spelled = {each.token.decode(): each for each in uses if is_utf8(each.token)}
     spelled = {text: each for text, each in spelled.items() if any(map(str.isalpha, text))}
     groups: dict[str, list[TokenUse]] = {}
