@@ -3,10 +3,10 @@
 Read figures.py first.
 
 figures.py             figures of a vocabulary and of texts
-comparison.py          two tokenizers on one text
-compression.py         what merges do to a text
-source_ids.py          the ids of a source themselves
-arguments.py           what these functions take
+comparison.py          compares two tokenizers on a text
+compression.py         how often merges are applied, and compression by size of the vocabulary
+source_ids.py          the ids of a source
+arguments.py           checks of arguments that these functions share
 """
 
 from .comparison import Comparison, Split, compare

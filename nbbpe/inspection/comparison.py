@@ -41,7 +41,7 @@ class Comparison:
     n_same : tokens of the text that are the same in both
     n_differing : stretches of the text that are split differently
     n_differing_bytes : the bytes of these stretches
-    splits : the most frequent of them; very long ones, and those first seen after very many others, are not listed
+    splits : the most frequent of these stretches; very long ones, and those first seen after very many others, are left out
     """
 
     a: TextFigures
@@ -66,12 +66,11 @@ def compare(
     on_error: str = "raise",
     documents: Sequence[Text] | None = None,
 ) -> Comparison:
-    """Two tokenizers on one text: a path, a list of paths, or `documents`, a list. It is read by both at the same time.
+    """Compare two tokenizers on a text: a path, a list of paths, or `documents`, a list. Both read it at the same time.
 
-    Arguments are those of `nbbpe.train`; `n_splits` is how many examples there are at most. Raises TypeError for an
-    iterator and ValueError for a pipe, which can be read once only; ValueError also if one of the tokenizers changes the
-    text and the other does not, by a normalizer, by putting a space in front or by dropping space, as the texts then
-    differ.
+    Arguments are as in `nbbpe.train`; `n_splits` is the most stretches to list. Raises TypeError for an iterator and
+    ValueError for a pipe, which can be read only once. Raises ValueError also if the tokenizers change the text in
+    different ways (by a normalizer, a space in front, dropped spaces), as they then encode different texts.
 
     >>> import nbbpe.inspection
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
@@ -118,14 +117,14 @@ def compare(
 def _inputs_twice(
     source: Path | Sequence[Path] | None, documents: Sequence[Text] | None, field: str | None, on_error: str
 ) -> tuple[list[Input], list[Input]]:
-    """The inputs of a source for each of two tokenizers. Raises TypeError or ValueError for what can be read once only."""
+    """The inputs of a source for each of two tokenizers. Raises TypeError or ValueError if it can be read only once."""
     if isinstance(source, Iterator):
         raise TypeError("source is read twice, so it must be a path or a list, not an iterator")
     if isinstance(documents, Iterator):
         raise TypeError("documents is read twice, so it must be a list, not an iterator")
     inputs = again = find_inputs(source, field, on_error, documents=documents)
     check_read_again("source", "twice", inputs)
-    if any(each.file is None for each in inputs):  # a table can be read from its beginning only if it is opened again
+    if any(each.file is None for each in inputs):  # a table must be opened again to be read again
         again = find_inputs(source, field, on_error, documents=documents)
     return inputs, again
 

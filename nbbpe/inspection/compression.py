@@ -1,4 +1,4 @@
-"""How often each merge is applied to a text, and how well a smaller vocabulary would compress it."""
+"""Computes how often each merge is applied to a text, and how well a smaller vocabulary would compress it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .arguments import check_tokenizer
 def merge_counts(tokenizer: Tokenizer, token_counts: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """How often each merge was applied to a text, int64[n_merges], from how often each token is in it (TextFigures.counts).
 
-    A merge is applied once for each of its tokens in the text, and for each that became part of a longer token. This holds
-    if every merge makes a new token out of existing ones; None if the merges are not of this kind, the tokenizer has no
-    list of merges, or it does not merge a pretoken that is a token (`ignore_merges`) and that merging would not give. None
-    also if the text has a token that is both made by a merge and an added token, which is found without merging. Raises
-    ValueError unless there is a whole number for each token.
+    A merge is applied once for each of its tokens in the text, and once for each that became part of a longer token. So
+    every merge must make a new token out of existing ones. Returns None if that is not so, if the tokenizer has no list of
+    merges, if it does not merge pretokens that are tokens (`ignore_merges`) and merging would not give one of these, or if
+    the text has an added token that a merge makes, too, as that is found without merging. Raises ValueError unless there is
+    a whole number for each token.
 
     >>> import nbbpe.inspection
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
@@ -37,11 +37,10 @@ def merge_counts(tokenizer: Tokenizer, token_counts: NDArray[np.int64]) -> NDArr
 def compression_by_size(
     tokenizer: Tokenizer, token_counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
-    """Bytes per token on a text if the vocabulary had only its first merges, for each number of these.
+    """Bytes per token on a text if the vocabulary had only its first n merges, for each n from none to all.
 
-    Returns (vocabulary sizes, bytes per token), from no merges to all of them; None if `merge_counts` is None, or the text
-    is empty. Each merge that is applied makes one token fewer, so the text is not encoded again. Errors are those of
-    `merge_counts`.
+    Returns (vocabulary sizes, bytes per token); None if `merge_counts` is None, or the text is empty. Each time that a
+    merge is applied, there is one token fewer, so the text is not encoded again. Errors are those of `merge_counts`.
 
     >>> import nbbpe.inspection
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
@@ -63,18 +62,16 @@ def compression_by_size(
 
 
 def _whole_counts(tokenizer: Tokenizer, token_counts: object) -> NDArray[np.int64]:
-    """The argument `token_counts` of a tokenizer as int64: sums of smaller integers could wrap around. See `merge_counts`
-    for the errors."""
+    """The argument `token_counts` as int64, as sums of smaller integers could wrap around. Errors as in `merge_counts`."""
     check_tokenizer("tokenizer", tokenizer)
-    given = np.asarray(token_counts)
-    if given.shape != (len(tokenizer),):
+    counts = np.asarray(token_counts)
+    if counts.shape != (len(tokenizer),):
         raise ValueError(
             f"token_counts must have a number for each of the {len(tokenizer):,} tokens, by ascending id, and is of shape "
-            f"{given.shape}: give TextFigures.counts of the same tokenizer, or of what its frequencies gives "
-            "[sorted(tok.vocab)]"
+            f"{counts.shape}: give TextFigures.counts of the same tokenizer, or tok.frequencies(...)[sorted(tok.vocab)]"
         )
     with np.errstate(invalid="ignore"):  # of NaN
-        whole = given.astype(np.int64)
-    if given.dtype == bool or not np.array_equal(whole, given):
+        whole = counts.astype(np.int64)
+    if counts.dtype == bool or not np.array_equal(whole, counts):
         raise ValueError("token_counts must be whole numbers, how often each token is in the text")
     return whole

@@ -1,4 +1,4 @@
-"""The ids of a source, for what works on them."""
+"""Encodes a source into arrays of ids."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def encoded(
     allowed = tokenizer._allowed_tokens(allowed_special)
     inputs = find_inputs(source, field, on_error, documents=documents)
     arrays = encoded_inputs(tokenizer, inputs, stage, progress, on_error, separator_id, allowed, warn)
-    # Those of the encoder share its memory: of a list of them, all would have the last ids.
-    yield from _moved_on(arrays, separator_id) if separator_first else (ids.copy() for ids in arrays)
+    # Copied, as the encoder's arrays share its memory: in a list of them, all would have the last ids.
+    yield from _separator_first(arrays, separator_id) if separator_first else (ids.copy() for ids in arrays)
 
 
-def _moved_on(arrays: Iterator[NDArray[Any]], first: int) -> Iterator[NDArray[Any]]:
+def _separator_first(arrays: Iterator[NDArray[Any]], first: int) -> Iterator[NDArray[Any]]:
     """Ids that end with `first`, with it in front instead: each id moves to the place of the next one."""
     for ids in arrays:
         moved = np.roll(ids, 1)
