@@ -1,4 +1,4 @@
-"""Words of ASCII that automata are known to match as a whole, so that a kernel can find their end without a walk."""
+"""Finds words of ASCII that automata always match as a whole, so that a kernel can find their end without a walk."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .levels import Levels
 
 @dataclass(frozen=True)
 class AsciiWords:
-    """Words: perhaps one character of a class of `leads`, then `least` ASCII letters or more.
+    """Words: an optional character of a class in `leads`, then `least` or more ASCII letters.
 
-    any_case : whether capitals may stand anywhere; else only the first letter may be one
-    leads    : classes, of which no character that is an ASCII letter counts
-    ends     : classes. If a character of one, or the end of the text, follows a word, the match that begins where the
-               word does is the word
+    any_case : whether capitals may be anywhere; else only the first letter may be one
+    leads    : classes; an ASCII letter of one of them is not a lead
+    ends     : classes. If a character of one of them, or the end of the text, follows a word, the match that begins with
+               the word is exactly the word
     """
 
     least: int
@@ -29,12 +29,12 @@ class AsciiWords:
 
 
 def words_of_last(levels: Levels) -> AsciiWords | None:
-    """The words that the last automaton matches, by the classes of all levels; None for none.
+    """The words that the last automaton matches, in the common classes of all levels; None if there are none.
 
-    Why it is so: a lead takes a walk to a state that letters leave as they leave the start. After `least` letters the walk
-    is in one state, the same for all words, and remains there while letters follow. At a character of `ends` this state
-    reports a match and the walk is dead; at the end of the text it reports one. The last match that is reported counts, and
-    this is the last.
+    Why this is right: from the state after a lead, letters lead to the same states as from the start. After `least` letters
+    a walk is in one state, the same for all words, and remains there while letters follow. Before a character of `ends`,
+    this state reports a match and the walk dies; before the end of the text it reports a match. The last match that is
+    reported counts, and this is the last.
     """
     automaton, class_at = levels.automata[-1], levels.class_at[-1]
     next_state, tells = automaton.next_state[:, class_at], automaton.tells[:, [*class_at, -1]]
@@ -56,13 +56,14 @@ def words_of_last(levels: Levels) -> AsciiWords | None:
 
 
 def has_plain_words(levels: Levels) -> bool:
-    """Whether words of ASCII are one pretoken: perhaps a space, and letters, of which only the first may be a capital."""
+    """Whether each plain word is one pretoken: an optional space, and ASCII letters, of which only the first may be a
+    capital."""
     small, large = map(list, _ascii_letters(levels))
     space = levels.classes_of(" ").tolist()
     for automaton, class_at in zip(levels.automata, levels.class_at, strict=True):
         next_state = automaton.next_state[:, class_at]
         if (next_state[:, small + large + space] == DEAD).all():
-            continue  # left between matches as a whole
+            continue  # this level leaves the whole word between matches
         led = next_state[START, space].tolist()
         after_first = np.unique(next_state[np.ix_([START, *led], small + large)]).tolist()
         ends = list(reached(after_first, lambda state: next_state[state, small].tolist()))  # noqa: B023

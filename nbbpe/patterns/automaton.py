@@ -6,11 +6,11 @@ Rust's regex do so): of two branches that match, that of the earlier place wins,
 
 *States*. A state is such a list (determiniser.py). For the next class of characters it tells whether a match ends before
 that character, and which state follows; branches after one that matches are cut off. The last match that is reported before
-the dead state is the match. What is before a match is not known: a regex for which it makes a difference has no automaton.
+the dead state is the match. A run does not know what is before it: a regex for which that matters has no automaton.
 
 *Canonical*. A match that a later one always overrules is not reported (`_overruled`); states that lead to no match are
-dead; equal states, and classes that all states treat alike, are one. The result depends only on what matches, so two
-regexes match the same in every text exactly when their automata are equal.
+dead; equal states are merged, and so are classes that all states treat alike. The result depends only on what matches, so
+two regexes match the same in every text exactly when their automata are equal.
 
 *Pieces*. A text is cut into pieces, and all but the last are known to have text after them: `$` cannot match at their ends.
 A regex in which that matters has another automaton for these pieces. GPT-4's ends with
@@ -37,7 +37,7 @@ from .places import Places
 DEAD = 0  # the state that leads to no match
 START = 1
 MOST_CLASSES = 64
-_MOST_SECONDS = 5.0  # of compiling, of this thread's processor time: what is compiled does not depend on what else runs
+_MOST_SECONDS = 5.0  # for compiling: processor time of this thread, so that other load does not decide what compiles
 
 Told = TypeVar("Told", np.bool_, np.uint8)
 
@@ -48,8 +48,8 @@ class Automaton(Partition):
 
     next_state : uint8 or uint16[n_states, n_classes]    the state after a character of a class; DEAD ends the run
     tells  : bool[n_states, n_classes + 1]    whether a match ends before a character of a class, or (last) before the end
-    in_pieces : the automaton of pieces that text follows, whose end is the end of a piece; None if it is this one
-    tells_text_end : bool[n_states]           of such an automaton, whether a match ends before the end of the text
+    in_pieces : the automaton for pieces that text follows, whose end is the end of a piece; None if it is this one
+    tells_text_end : bool[n_states]           only in `in_pieces`: whether a match ends before the end of the text
 
     State 0 is dead, 1 the start. `tells` of the start is False: no match is empty.
     """
@@ -83,10 +83,10 @@ class Automaton(Partition):
 
 def compile_automaton(tree: Node) -> Automaton:
     """The automaton of a regex's tree. Raises Unsupported if there is none, if it is too large, or takes too long."""
-    next_state, told, same_at_end, symbols = determined(Places(), tree, _MOST_SECONDS)
+    next_state, outcomes, same_at_end, symbols = determined(Places(), tree, _MOST_SECONDS)
     if not same_at_end:
         raise Unsupported("$ where a newline that ends the text matters")
-    tells = told == MATCH_ENDS
+    tells = outcomes == MATCH_ENDS
     if tells[START].any():
         raise Unsupported("what matches the empty text")
     next_state = without_dead_ends(next_state, tells)
@@ -97,7 +97,7 @@ def compile_automaton(tree: Node) -> Automaton:
         return automaton
     try:
         of_both_ends = _canonical(next_state, tells, symbols)
-    except Unsupported:  # too many classes: what is certain in all texts is certain in this one
+    except Unsupported:  # too many classes: all pieces are then split as texts
         return automaton
     tells = of_both_ends.tells
     in_pieces = replace(of_both_ends, tells=np.delete(tells, -2, axis=1), tells_text_end=tells[:, -2])
@@ -105,13 +105,13 @@ def compile_automaton(tree: Node) -> Automaton:
 
 
 def _canonical(next_state: NDArray[np.int64], tells: NDArray[np.bool_], symbols: Symbols) -> Automaton:
-    """The automaton of some states; with two ends, what they tell of both."""
+    """The automaton of some states; `tells` has a column for each class, and for one or two ends."""
     tells = tells & ~_overruled(next_state, tells)
     return Automaton(*numbered(next_state, tells, symbols))
 
 
 def without_dead_ends(next_state: NDArray[np.int64], tells: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Next states, where those that lead to no match are DEAD."""
+    """The next states, with DEAD in place of states that lead to no match."""
     alive: NDArray[np.bool_] = np.asarray(tells.any(axis=1))
     while True:
         grown = alive | alive[next_state].any(axis=1)
@@ -121,7 +121,7 @@ def without_dead_ends(next_state: NDArray[np.int64], tells: NDArray[np.bool_]) -
 
 
 def _overruled(next_state: NDArray[np.int64], tells: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which matches are overruled by a later one, whatever follows: shape as of `tells`."""
+    """Whether a match that a state reports is overruled by a later one, whatever follows; in the shape of `tells`."""
     certain: NDArray[np.bool_] = np.ones(len(tells), dtype=bool)  # states from which a match is reported, whatever follows
     certain[DEAD] = False
     while True:
@@ -146,13 +146,14 @@ def _merged(next_state: NDArray[np.int64], tells: NDArray[Told]) -> NDArray[np.i
 def numbered(
     next_state: NDArray[np.int64], tells: NDArray[Told], symbols: Symbols
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16], NDArray[Told]]:
-    """The states that can be reached, in the one order that their classes and they have: the first parts of an Automaton.
+    """The first fields of an Automaton, with equal states and classes merged and numbered in a canonical order: classes as
+    code points first have them, states as they are first reached.
 
-    tells : of each class, and of one or two ends
+    tells : a column for each class, and for one or two ends
     """
     n_classes: int = next_state.shape[1]
     block = _merged(next_state, tells)
-    # Classes that all states treat alike are one, numbered in the order of the code points.
+    # Merge classes that all states treat alike.
     columns = np.concatenate([block[next_state], tells[:, :n_classes]]).T
     representatives: NDArray[np.int64]  # an old class for each new one
     class_of_edge, representatives = symbols.merged(columns)
@@ -175,7 +176,7 @@ def numbered(
 
 
 def match_end(automaton: Automaton, classes: NDArray[np.uint8], start: int) -> int:
-    """Where the match ends that begins at `start` of a text, given by its classes; `start` where none does."""
+    """The end of the match that begins at `start`; `start` if none does. `classes` has the class of each character."""
     state, end = START, start
     for position in range(start, len(classes)):
         if automaton.tells[state, classes[position]]:
@@ -187,7 +188,7 @@ def match_end(automaton: Automaton, classes: NDArray[np.uint8], start: int) -> i
 
 
 def split(automaton: Automaton, text: str) -> list[str]:
-    """The matches in a text and the text between them, in order: slow, and the definition."""
+    """The matches in a text and the text between them, in order. Slow: this defines what kernels must find."""
     classes = automaton.classes_of(text)
     return split_at_matches(text, lambda start: match_end(automaton, classes, start))
 

@@ -1,4 +1,4 @@
-"""An automaton drawn as SVG: states in columns by their distance from the start, arrows labelled with classes."""
+"""Draws an automaton as SVG: states in columns by their distance from the start, arrows labelled with classes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _STYLE = """
 def draw_automaton(automaton: Automaton, labels: Sequence[str], descriptions: Sequence[str]) -> str:
     """The text of an SVG file. State 0, which leads to no match, and the arrows to it are not drawn.
 
-    labels, descriptions : of each class, what stands at arrows, and what is shown while a pointer rests there
+    labels, descriptions : for each class, the label at its arrows, and the text shown under the pointer
 
-    States where a match ends at the end of a text have a double circle. One with a dot in it looks ahead: whether a match
+    States in which a match ends at the end of a text have a double circle. A state with a dot looks ahead: whether a match
     ends there depends on the character that follows.
     """
     places, width, height = _layout(automaton)

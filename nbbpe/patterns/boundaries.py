@@ -38,7 +38,7 @@ def states_after(automaton: Automaton) -> NDArray[np.bool_]:
 
 
 def can_fail(automaton: Automaton) -> NDArray[np.bool_]:
-    """From which states some text leads to no match any more, bool[n_states]."""
+    """Whether some text leads from a state to no further match, bool[n_states]."""
     fails = np.zeros(automaton.n_states, dtype=bool)
     fails[DEAD] = True
     while True:
@@ -63,7 +63,7 @@ def certain_pairs(automaton: Automaton) -> Relation:
 
 
 def _for_all_states(after: NDArray[np.bool_], holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether something holds in all states after a class, for each of the rest of its indices."""
+    """Whether `holds`, whose first index is the state, is True for all states after a class: [class, its other indices]."""
     shape = after.shape[0], *holds.shape[1:]
     return (after.astype(np.int64) @ ~holds.reshape(len(holds), -1) == 0).reshape(shape)
 

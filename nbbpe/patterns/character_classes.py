@@ -1,7 +1,7 @@
-"""What kind of character each code point is to the installed `regex`, and a digest of that, which a provenance holds.
+"""The kind of character that each code point is in the installed `regex`, and a digest of that for a provenance.
 
-Text is not split by these classes: each pattern has its own (see determiniser.py). They are in this folder as the digest is
-stored, under a name that depends on the modules of the folder.
+Text is not split by these classes: each pattern has its own (see determiniser.py). They are in this folder because the
+digest is stored, under a name that depends on the modules of the folder.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def classes_digest(into: str | None = None) -> str:
 
 
 def digest_of(classes: NDArray[np.uint8]) -> str:
-    """The digest of what `character_classes` gives."""
+    """A digest of classes as `character_classes` gives them."""
     names = np.frombuffer(CLASSES.encode(), dtype=np.uint8)
     return hashlib.sha256(names[classes].tobytes()).hexdigest()[:_DIGITS]
 
 
 @functools.cache
 def character_classes() -> NDArray[np.uint8]:
-    """The place in CLASSES of the class of every code point, uint8[0x110000]. Takes about 20 ms, once."""
+    """The class of every code point, as an index into CLASSES, uint8[0x110000]. Takes about 20 ms, once."""
     from .code_points import N_CODE_POINTS, ranges_of, read_off  # here, as it needs `regex`
 
     classes = np.full(N_CODE_POINTS, CLASSES.index("o"), dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""The automaton of a regex, or its certain boundaries; those of a custom one are compared with `regex` before use."""
+"""The automaton of a regex, or its certain boundaries; those of a custom regex are compared with `regex` before use."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .pattern_parser import Node, Unsupported, parse, sets_of
 from .regex_boundaries import RegexBoundaries, no_boundaries, regex_boundaries
 from .regex_splitter import RegexSplitter
 
-_N_CHECKED = 600  # random strings that an automaton of a custom pattern is checked on,
-_CHECK_SECONDS = 2.0  # or as many as there is time for: mostly 0.02 s, but `regex` may backtrack for long on each
+_N_CHECKED = 600  # random strings on which the automaton of a custom pattern is checked
+_CHECK_SECONDS = 2.0  # for these checks: mostly they take 0.02 s, but `regex` may backtrack for long on each string
 
 
 def automaton_of(pattern: str, checked: bool) -> Automaton:
@@ -38,8 +38,8 @@ class _Difference(Unsupported):
 
 
 @functools.cache
-def _automaton_or_why_not(pattern: str, checked: bool, /) -> Automaton | Unsupported:  # the cache tells names from places
-    """See `automaton_of`; the reason why there is none is cached as well, as it may take seconds to find."""
+def _automaton_or_why_not(pattern: str, checked: bool, /) -> Automaton | Unsupported:  # by position: one cache entry each
+    """See `automaton_of`. The reason why there is none is cached, too, as it may take seconds to find."""
     try:
         tree = parse(pattern)
         automaton = compile_automaton(tree)
@@ -56,10 +56,7 @@ def _automaton_or_why_not(pattern: str, checked: bool, /) -> Automaton | Unsuppo
 
 
 def level_of(pattern: str) -> Level:
-    """The automaton of a custom regex, or the certain boundaries of one that has none, compared with `regex`.
-
-    Where nothing is known of these, there are none.
-    """
+    """The automaton of a custom regex, or else its certain boundaries, if any are known; compared with `regex`."""
     found = _automaton_or_why_not(pattern, True)
     if isinstance(found, Automaton):
         return found
@@ -86,7 +83,7 @@ def _checked_boundaries(pattern: str) -> RegexBoundaries:
             found = splitter.split(text)
             if found != [part for piece in pieces for part in splitter.split(piece)]:
                 return no_boundaries()
-        except ValueError:  # `regex` would take too long, as texts may make it do
+        except ValueError:  # `regex` takes too long for this text, which does not make the boundaries wrong
             break
         if automaton is not None and split_if_decided(automaton, text) not in (None, found):
             automaton = None
@@ -94,13 +91,13 @@ def _checked_boundaries(pattern: str) -> RegexBoundaries:
 
 
 def _difference(pattern: str, tree: Node, automaton: Automaton) -> tuple[str, list[str], list[str]] | None:
-    """A random string that an automaton splits otherwise than `regex`, and what both make of it; None for none."""
+    """A random string that the automaton and `regex` split differently, with both results; None if there is none."""
     splitter = RegexSplitter(pattern)
     for text in _random_texts(tree):
         ours = split(automaton, text)
         try:
             theirs = splitter.split(text)
-        except ValueError:  # `regex` would take too long, as texts may make it do
+        except ValueError:  # `regex` takes too long for this text, which does not make the automaton wrong
             return None
         if ours != theirs:
             return text, ours, theirs
@@ -108,9 +105,10 @@ def _difference(pattern: str, tree: Node, automaton: Automaton) -> tuple[str, li
 
 
 def _random_texts(tree: Node) -> Iterator[str]:
-    """Short texts of some classes of characters each, as many as there is time for: the same ones for the same regex.
+    """Random short texts, each of characters of a few classes: as many as there is time for, always the same for a regex.
 
-    The classes are those of its sets. They may match alike in an automaton, but not in `regex`, which the texts show then.
+    The classes are those of the regex's sets, even if its automaton does not distinguish them: `regex` may do so, which the
+    texts then show.
     """
     classes = Symbols.of(list(dict.fromkeys(sets_of(tree))))
     chance = random.Random(0)
@@ -128,5 +126,5 @@ def _random_texts(tree: Node) -> Iterator[str]:
     for _ in range(_N_CHECKED):
         if time.thread_time() > deadline:
             return
-        some = chance.sample(samples, min(len(samples), 4))
-        yield "".join(chance.choice(chance.choice(some)) for _ in range(chance.randint(1, 10)))
+        chosen = chance.sample(samples, min(len(samples), 4))
+        yield "".join(chance.choice(chance.choice(chosen)) for _ in range(chance.randint(1, 10)))

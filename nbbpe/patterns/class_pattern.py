@@ -1,9 +1,9 @@
-"""The split pattern that cuts a text wherever no token could be across, for tokenizers that split by no pattern.
+"""Makes a split pattern for tokenizers that have none: it cuts a text wherever no token of the vocabulary can go across.
 
-Without one, all of a text is one pretoken, and its words are merged each time they come. But the tokens of a vocabulary
-join characters of few kinds: rarely a letter and a comma, say. So it is noted of which class of characters one comes right
-before one of which other class within a token, and a text is cut between all others. Nothing would be merged across such a
-place, so the ids are the same.
+Without it, all of a text is one pretoken, and a word is merged each time it occurs. But the tokens of a vocabulary join
+characters of few kinds: rarely a letter and a comma, for example. So this notes which classes of characters are next to
+each other, in which order, within tokens, and cuts a text between all others. Nothing would be merged across such a place,
+so the ids are the same.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _CLASSES = (
     r"\p{N}",
     r"[^\s\p{L}\p{M}\p{N}]",
 )
-SPACE = 0  # the place of its class in these
+SPACE = 0  # the index of the space's class
 _BEGINS, _ENDS = "(?:", ")*(?s:.)"
 
 Joins = NDArray[np.bool_]  # bool[n, n]: whether a character of one class may come before one of another within a token
 
 
 def class_joins(tokens: Sequence[str]) -> Joins:
-    """Which classes are next to each other within tokens."""
+    """The classes that are next to each other within tokens."""
     codes = np.frombuffer("".join(tokens).encode("utf-32-le"), dtype="<u4")
     classes = _class_of_each(codes)[codes]
-    is_inside = np.ones(len(codes) + 1, dtype=np.bool_)  # of a token: so is what comes before it
+    is_inside = np.ones(len(codes) + 1, dtype=np.bool_)  # whether a character and the one before are in the same token
     is_inside[np.cumsum([0, *map(len, tokens)])] = False
     inside = np.flatnonzero(is_inside)
     joins = np.zeros((len(_CLASSES), len(_CLASSES)), dtype=np.bool_)
@@ -46,7 +46,7 @@ def class_joins(tokens: Sequence[str]) -> Joins:
 
 
 def _class_of_each(codes: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """By code point, the number of the class of each character in a text; the rest is undefined."""
+    """The class of each code point that is among `codes`, by code point; for other code points it is undefined."""
     text = "".join(map(chr, np.flatnonzero(np.bincount(codes))))
     found = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.uint8)
     for number, members in enumerate(_CLASSES):
@@ -55,7 +55,7 @@ def _class_of_each(codes: NDArray[np.uint32]) -> NDArray[np.uint8]:
 
 
 def class_pattern(joins: Joins) -> str | None:
-    """The regex that cuts a text between characters of all other classes; None if there are no others.
+    """The regex that cuts a text between two characters unless their classes join; None if all classes do.
 
     >>> class_pattern(class_joins(["...", ",-"]))
     '(?:[^\\\\s\\\\p{L}\\\\p{M}\\\\p{N}](?=[^\\\\s\\\\p{L}\\\\p{M}\\\\p{N}]))*(?s:.)'
@@ -71,7 +71,7 @@ def class_pattern(joins: Joins) -> str | None:
 
 
 def joins_of(regexes: Sequence[str]) -> Joins | None:
-    """What `class_pattern` made the regex of a pattern of; None for another pattern."""
+    """The joins from which `class_pattern` made a pattern; None if it did not make the pattern."""
     joins = np.zeros((len(_CLASSES), len(_CLASSES)), dtype=np.bool_)
     if not regexes:
         return ~joins

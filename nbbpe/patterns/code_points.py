@@ -1,7 +1,7 @@
-"""Sets of code points, those that `regex` has for a property or for a letter in any case, and code points in classes.
+"""Sets of code points, such as those that `regex` has for a property, and partitions of all code points into classes.
 
-A set is a tuple of code points at which membership changes: the first is in, the second out again, and so on. All knowledge
-of Unicode is read from the installed `regex`, whatever version of Unicode it has.
+A set is a tuple of code points at which membership changes: the first is in the set, the second is not, and so on. All
+knowledge of Unicode is read from the installed `regex`, whatever version of Unicode it has.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EVERYTHING: Edges = (0, N_CODE_POINTS)
 
 
 def from_ranges(ranges: Iterable[tuple[int, int]]) -> Edges:
-    """The set of code points from a first to a last one, both in it, of each range.
+    """The set of the code points in some ranges, each given by its first and last code point.
 
     >>> from_ranges([(48, 57), (56, 60)])
     (48, 61)
@@ -37,7 +37,7 @@ def from_ranges(ranges: Iterable[tuple[int, int]]) -> Edges:
 
 
 def ranges_of(members: Edges) -> Iterator[tuple[int, int]]:
-    """The ranges of a set: of each the first code point, and the one after its last.
+    """The ranges of a set: (first code point, the one after the last) of each.
 
     >>> list(ranges_of((48, 58, 97, 98)))
     [(48, 58), (97, 98)]
@@ -67,7 +67,7 @@ def membership(members: Edges, code_points: NDArray[np.int64]) -> NDArray[np.boo
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """All code points in classes, numbered as they first come.
+    """A partition of all code points into classes, which are numbered as they first come.
 
     edges         : int64[n]                where the class changes, ascending from 0
     class_of_edge : uint8 or int64[n]       the class from each edge to the next
@@ -94,7 +94,7 @@ class Partition:
         return self.classes_at(code_points)
 
     def ranges(self) -> Iterator[tuple[int, int, int]]:
-        """The first code point of each stretch of one class, the one after its last, and the class."""
+        """(first code point, the one after the last, class) of each stretch of code points of one class."""
         ends = [*self.edges[1:].tolist(), N_CODE_POINTS]
         return zip(self.edges.tolist(), ends, self.class_of_edge.tolist(), strict=True)
 
@@ -103,7 +103,7 @@ class Partition:
 def read_off(item: str) -> Edges:
     """The code points that a regex of one character matches. Takes about 10 ms, once.
 
-    Raises regex.error for what is not a regex.
+    Raises regex.error for an invalid regex.
     """
     matches = regex.compile(f"(?:{item})++").finditer(_every_character())
     return tuple(edge for match in matches for edge in match.span())
@@ -111,12 +111,13 @@ def read_off(item: str) -> Edges:
 
 @functools.cache
 def in_any_case(character: str) -> Edges:
-    """The code points that a letter matches where case is ignored."""
+    """The code points that a letter matches if case is ignored."""
     if not (character.isascii() and character.isalpha()):
         return read_off(f"(?i:{regex.escape(character)})")
-    some = read_off("(?i:[A-Za-z])")  # the few that any ASCII letter matches, of which I has one that i has not
+    # The few code points that ASCII letters match. Each is tested, even for i and I: I matches one that i does not.
+    of_all = read_off("(?i:[A-Za-z])")
     compiled = regex.compile(f"(?i:{character})")
-    points = [point for first, end in ranges_of(some) for point in range(first, end)]
+    points = [point for first, end in ranges_of(of_all) for point in range(first, end)]
     return from_ranges((point, point) for point in points if compiled.fullmatch(chr(point)))
 
 

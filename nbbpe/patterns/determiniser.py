@@ -1,8 +1,8 @@
-"""The states of an automaton: ordered lists of places of a regex, found by the subset construction.
+"""Finds the states of an automaton: ordered lists of places of a regex, by the subset construction.
 
-A state is the list of places that runs are at right after a character was consumed, the most preferred first, and what that
-character was, where a place asks for it. Which forks are open is decided when the next character, or the end, is known, so
-that a look at one character is exact.
+A state is the list of places that the branches of a run are at right after a character was consumed, the most preferred
+first. It also has that character, if a place asks for it. Which branches can go on is decided when the next character, or
+the end, is known, so a look at one character is exact.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ MOST_STATES = 2_000  # before equal ones are merged
 NEWLINE = 10
 UNDECODABLE = 0xDC80, 0xDCFF  # what `surrogateescape` makes of bytes that are not UTF-8
 
-# What is before a state, if it is no symbol: nothing that a place asks for; the start of the text; that or any character.
+# What is before a state, if not a symbol: not known, as no place asks; the start of the text; the start or any character.
 _NOT_ASKED, _TEXT_START, _ANYTHING = -1, -2, -3
 
-# What is before it; the places; which look-aheads match, of those that were asked; and which one is asked now, or _NONE.
+# What is before the state; its places; the look-aheads that were asked for, and whether they match; and the number of the
+# look-ahead that is asked for now, or _NONE.
 State = tuple[int, tuple[int, ...], tuple[tuple[int, bool], ...], int]
 _NONE = -1
 _DEAD: State = (_NOT_ASKED, (), (), _NONE)
@@ -43,7 +44,7 @@ def row_numbers(rows: NDArray[np.generic]) -> NDArray[np.int64]:
 
 
 def reached(start: Iterable[T], following: Callable[[T], Iterable[T]]) -> Iterator[T]:
-    """What is reached from some states, or pairs of states, these included: each once, and the nearest first."""
+    """All that is reached from some states (or pairs of states), including these: each once, the nearest first."""
     waiting = list(dict.fromkeys(start))
     found = set(waiting)
     for each in waiting:
@@ -57,7 +58,7 @@ def reached(start: Iterable[T], following: Callable[[T], Iterable[T]]) -> Iterat
 @dataclass(frozen=True, eq=False)
 class Symbols(Partition):
     """The symbols that may come next: a class of characters, the end, a newline that is the last character, or the end of a
-    piece that text follows. The classes are those that all sets respect.
+    piece that text follows. A class is in a set as a whole, or not at all.
 
     in_set : bool[n_sets, n_classes]
     """
@@ -74,9 +75,9 @@ class Symbols(Partition):
         return cls(edges, class_of_edge, in_set[:, firsts])
 
     def merged(self, rows: NDArray[np.generic]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Classes with equal rows as one, numbered as they first come: the class of each edge, and a member of each class.
+        """Merge classes with equal rows. Returns the new class of each edge, and one of the old classes for each new one.
 
-        rows : of each class
+        rows : one for each class
         """
         class_of_edge = row_numbers(row_numbers(rows)[self.class_of_edge])
         _, firsts = np.unique(class_of_edge, return_index=True)
@@ -86,12 +87,12 @@ class Symbols(Partition):
 class Determined(NamedTuple):
     """The states of a regex: 0 is dead, 1 is where a run starts.
 
-    next_state  : int64[n_states, n_classes]        of partial places, that of the dead state is where a run starts after a
-                  character
-    tells       : uint8[n_states, n_classes + 2]    of each class, of the end of the text, and of that of a piece. A state
-                  in which a run looks ahead tells ASKS, of the end of the text ASKS + the number of what is looked for;
-                  the next state is that of class 0 if it is found, and else that of any other class
-    same_at_end : whether a newline that ends the text is one like others; of partial places True
+    next_state  : int64[n_states, n_classes]        for partial places, row 0 says where a run starts after a character
+    tells       : uint8[n_states, n_classes + 2]    before each class, the end of the text, and the end of a piece:
+                  NO_MATCH, MATCH_ENDS, UNDECIDED or ASKS. ASKS leads to a state that asks for a look-ahead. That one tells
+                  ASKS, and before the end of the text ASKS + the number of the look-ahead; its next state is that of class
+                  0 if the look-ahead matches, else that of any other class
+    same_at_end : whether a newline at the end of the text is treated as any other; True for partial places
     """
 
     next_state: NDArray[np.int64]
@@ -103,10 +104,10 @@ class Determined(NamedTuple):
 def determined(places: Places, tree: Node, most_seconds: float) -> Determined:
     """The states of a regex's tree.
 
-    places : none yet. If they are partial, something may be undecided, and runs start otherwise after each character; else
-             in one state after all
+    places : empty. If they are partial, something may be undecided, and the state in which a run starts depends on the
+             character before; else all runs start in one state
 
-    Raises Unsupported for what is too large, takes too long, or is undecided.
+    Raises Unsupported for a regex that is too large or takes too long, or, unless places are partial, is undecided.
     """
     try:
         return _Determiniser(places, places.add(tree, places.match), most_seconds).run()
@@ -115,7 +116,7 @@ def determined(places: Places, tree: Node, most_seconds: float) -> Determined:
 
 
 class _Determiniser:
-    """Makes states of places, from the place where runs start."""
+    """Makes states of places, beginning with the place where runs start."""
 
     def __init__(self, places: Places, start: int, most_seconds: float) -> None:
         self._places = places.of
@@ -132,7 +133,7 @@ class _Determiniser:
         self._look_of = places.look_of
         self._asks = places.asks and n > 1  # so that there is a class for each answer
         self._start = start
-        # Of a state in which something was asked the symbols that this was asked before; others cannot come.
+        # For a state in which a look-ahead was asked for: the symbols before which that happened. No others can come next.
         self._possible: dict[State, set[int]] = {}
         self._numbers = {_DEAD: 0, (_TEXT_START if self._partial else _ANYTHING, (start,), (), _NONE): 1}
         self._deadline = time.thread_time() + most_seconds
@@ -144,12 +145,12 @@ class _Determiniser:
         for state in waiting:
             row, tells = [], []
             for symbol in range(self.symbols.n_classes):
-                if time.thread_time() > self._deadline:  # a state may take a second, where there are thousands of words
+                if time.thread_time() > self._deadline:  # here, as one state may take a second, with thousands of words
                     raise Unsupported("what takes too long to compile")
                 if self._partial and state == _DEAD:
                     tell, following = NO_MATCH, self._behind(symbol, (self._start,))
                 else:
-                    tell, following = self._told(state, symbol)
+                    tell, following = self._step_or_answer(state, symbol)
                 tells.append(tell)
                 if following not in self._numbers:
                     if len(self._numbers) >= MOST_STATES:
@@ -158,7 +159,7 @@ class _Determiniser:
                     waiting.append(following)
                 row.append(self._numbers[following])
             rows.append(row)
-            of_ends = (self._told(state, end)[0] for end in (self._end, self._piece_end))
+            of_ends = (self._step_or_answer(state, end)[0] for end in (self._end, self._piece_end))
             rows_of_tells.append([*tells, *of_ends])
             if not self._partial and self._outcome(state, self._newline) != self._outcome(state, self._last_newline):
                 same_at_end = False
@@ -166,8 +167,8 @@ class _Determiniser:
             np.array(rows, dtype=np.int64), np.array(rows_of_tells, dtype=np.uint8), same_at_end, self.symbols
         )
 
-    def _told(self, state: State, symbol: int) -> tuple[int, State]:
-        """As `_step`, also of a state that asks; a run is dead where a symbol cannot come."""
+    def _step_or_answer(self, state: State, symbol: int) -> tuple[int, State]:
+        """As `_step`, also for a state that asks. If the symbol cannot come, the run is dead."""
         before, places, answers, asking = state
         if asking != _NONE:
             following = before, places, (*answers, (asking, symbol == 0)), _NONE
@@ -181,16 +182,16 @@ class _Determiniser:
         return tell, following
 
     def _outcome(self, state: State, symbol: int) -> int:
-        """How a run ends before the text's last character: 2 it matches with it, 1 without it, 0 not here."""
+        """How a run ends if the symbol is the text's last character: 2 if a match ends after it, 1 if before it, else 0."""
         tell, following = self._step(state, symbol)
         return 2 if self._step(following, self._end)[0] else int(tell)
 
     def _step(self, state: State, symbol: int) -> tuple[int, State]:
-        """What a state that does not ask tells of a symbol, and the state behind it."""
+        """What a state that does not ask tells before a symbol, and the state after it."""
         before, places, answers, _ = state
         found: dict[int, None] = {}  # in order
         seen = set()
-        # With each place that on which it depends whether a run comes to it, if that is undecided.
+        # Each place with the undecided place before it, if there is one: whether a run comes to it depends on that.
         stack: list[tuple[int, int | None]] = [(place, None) for place in reversed(places)]
         tell = NO_MATCH
         while stack:
@@ -205,9 +206,9 @@ class _Determiniser:
             if holds is None and doubt is None:
                 doubt = place
             if kind not in (SET, MATCH):
-                following = following[1:] if kind == LONG_AHEAD else following  # the first is what is looked for
+                following = following[1:] if kind == LONG_AHEAD else following  # without the part to look for
                 stack.extend([(each, doubt) for each in reversed(following)])
-            elif doubt is not None:  # it matters, as the run could go on
+            elif doubt is not None:  # it matters, as the run could go on or match here
                 if not self._partial:
                     raise Unsupported(self._syntax[doubt])
                 if self._asks and symbol < self._end and self._places[doubt][0] == LONG_AHEAD:
@@ -221,50 +222,50 @@ class _Determiniser:
         return tell, self._behind(symbol, tuple(found))
 
     def _holds(self, place: int, state: State, symbol: int) -> bool | None:
-        """Whether a run in a state goes through a place if a symbol comes next; None if that is undecided."""
+        """Whether a run in a state can go through a place if a symbol comes next; None if that is undecided."""
         before, _, answers, _ = state
-        kind, what, following = self._places[place]
+        kind, operand, following = self._places[place]
         if kind == SET:
-            return self._in_set[what >> 1][symbol]
+            return self._in_set[operand >> 1][symbol]
         if kind == AHEAD:
-            return self._in_set[what >> 1][symbol] or bool(what & 1 and symbol in (self._end, self._piece_end))
+            return self._in_set[operand >> 1][symbol] or bool(operand & 1 and symbol in (self._end, self._piece_end))
         if kind == LONG_AHEAD:
             matches = dict(answers).get(self._look_of[place])
             if matches is None:
                 matches = self._is_ahead((before, following[:1], (), _NONE), symbol)
-            return matches if matches is None else matches != bool(what)
+            return matches if matches is None else matches != bool(operand)
         if kind == BEHIND:
-            return self._is_before(what, before)
+            return self._is_before(operand, before)
         if kind == END:
-            if what and self._partial and symbol == self._newline:
+            if operand and self._partial and symbol == self._newline:
                 return None  # it may be the last one
-            return symbol == self._end or (what != 0 and symbol == self._last_newline)
+            return symbol == self._end or (operand != 0 and symbol == self._last_newline)
         return None if kind == UNKNOWN else True
 
     def _is_ahead(self, state: State, symbol: int) -> bool | None:
-        """Whether a look-ahead whose places are a state matches from a symbol on; None if that depends on what follows."""
+        """Whether a look-ahead, given as a state, matches from a symbol on; None if that depends on what follows."""
         tell, following = self._step(state, symbol)
         if tell == NO_MATCH:
             return False if following == _DEAD else None
         return True if tell == MATCH_ENDS else None
 
     def _behind(self, symbol: int, places: tuple[int, ...]) -> State:
-        """The state behind a symbol."""
+        """The state after a symbol, in which a run is at `places`."""
         return _NOT_ASKED if self._asking.isdisjoint(places) else self._asked_as[symbol], places, (), _NONE
 
-    def _is_before(self, what: int, before: int) -> bool | None:
-        """Whether what is before a state is in a set, with the start of the text if `what` is odd; None if that depends."""
-        in_set, or_start = self._in_set[what >> 1], bool(what & 1)
+    def _is_before(self, operand: int, before: int) -> bool | None:
+        """Whether what is before a state is in a set, or, if `operand` is odd, the start of the text; None if not known."""
+        in_set, or_start = self._in_set[operand >> 1], bool(operand & 1)
         if before >= 0:
             return in_set[before]
-        answers = {or_start}  # a state before which nothing is asked does not come here
+        answers = {or_start}  # `before` is not _NOT_ASKED, as this is asked
         if before == _ANYTHING:
             answers.update(in_set[: self._end])
         return answers.pop() if len(answers) == 1 else None
 
     def _which_ask(self) -> tuple[set[int], list[int]]:
-        """The places at which a run may ask what is before it, before it consumes a character; and for each symbol the
-        first one of which all these say the same, so that there are fewer states."""
+        """The places at which a run may ask what is before it, before it consumes a character. And for each symbol, the
+        first symbol with the same answers to all such questions, which stands for it, so that there are fewer states."""
         asking = [place for place, (kind, _, _) in enumerate(self._places) if kind == BEHIND]
         before: dict[int, list[int]] = {}
         for place, (kind, _, following) in enumerate(self._places):

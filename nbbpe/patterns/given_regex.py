@@ -1,6 +1,6 @@
-"""Regexes as users and files give them, of split patterns and of anything else: what it costs to compile and to run them.
+"""Limits the time and memory of regexes that users and files give, for split patterns and for anything else.
 
-They may come from an attacker, and take any memory, or backtrack without end.
+They may come from an attacker, take any amount of memory to compile, or backtrack without end.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from ..system.lazy import imported_on_use
 
 regex: Any = imported_on_use("regex")  # few processes need it
 
-# No text that a regex takes in reasonable time comes near it. At the usual 6 to 9 MB/s a character takes about 0.15 µs.
-# `regex` counts the processor time of the whole process, in which a hundred threads may be busy; hence the factor of more
-# than a hundred.
+# No regex that is of use comes near these limits. At the usual 6 to 9 MB/s, a character takes about 0.15 µs. `regex` counts
+# the processor time of the whole process, in which a hundred threads may be busy; hence the factor of more than a hundred.
 BASE_SECONDS = 5.0
 _SECONDS_PER_CHARACTER = 20e-6
 
-# `regex` writes the least number of repeats out when it compiles, at 270 bytes each: these are 30 MB, which is enough.
+# `regex` writes the least number of repeats out when it compiles, at 270 bytes each. So many take 30 MB, which is enough.
 _MOST_WRITTEN_OUT = 100_000
 _REPEAT = re.compile(r"(\))?\{\s*(\d+)")
 _IS_VERBOSE = re.compile(r"\(\?[A-Za-z0-9]*x")
@@ -33,7 +32,7 @@ def seconds_for(text: str | bytes) -> float:
 
 
 def check_repeats(pattern: str) -> None:
-    """Raise ValueError for a regex that takes any memory to compile."""
+    """Raise ValueError for a regex that may take very much memory to compile."""
     if _n_written_out(pattern) > _MOST_WRITTEN_OUT:
         raise ValueError(
             f"pattern {shown(pattern)} repeats something more than {_MOST_WRITTEN_OUT:,} times, which `regex` would "
@@ -46,7 +45,7 @@ def _n_written_out(pattern: str) -> int:
     in_groups, others = 1, 0
     is_verbose = _IS_VERBOSE.search(pattern) is not None  # so that spaces may be between a group and its number
     for match in _REPEAT.finditer(pattern):
-        # A number of more digits is too large whatever it is, and Python reads no thousands of them.
+        # 20 digits are too large a number already, and Python refuses to read thousands of digits.
         number = max(int(match[2][:20]), 1)
         if match[1] or is_verbose:
             in_groups = min(in_groups * number, 1 << 60)
@@ -57,7 +56,7 @@ def _n_written_out(pattern: str) -> int:
 
 @contextmanager
 def naming_regex(what: str) -> Iterator[None]:
-    """A context in which an error of `regex` about a regex becomes a ValueError that begins with `what`."""
+    """Turn an error of `regex` about a regex into a ValueError that begins with `what`."""
     try:
         yield
     except regex.error as error:

@@ -1,4 +1,4 @@
-"""Many pieces that `regex` splits in few calls: a call for each takes several times as long as matching a word."""
+"""Splits many pieces by `regex` in few calls, as a call takes several times as long as matching a word."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _AT_ONCE = 1 << 12  # pieces, which are mostly words
 
 
 def split_each(pattern: Pattern, pieces: Iterable[str]) -> Iterator[list[str]]:
-    """The pretokens of each piece, none of them empty, as a text of its own.
+    """The pretokens of each piece, which is split as a text by itself. No piece may be empty.
 
-    Pieces are joined to longer texts where there is a certain boundary between one and the next, or between both and a
-    character that is put between them. What is next to such a boundary is split as it would be alone.
+    Pieces are joined to longer texts if there is a certain boundary between one and the next, or between each of the two
+    and a character that is put between them. Text on either side of such a boundary is split as it would be alone.
     """
     joints = _Joints(pattern)
     remaining = iter(pieces)
-    while some := list(islice(remaining, _AT_ONCE)):
-        between = joints.between(some)
-        pretokens = (each for text in _texts(some, between) for parts in pattern.stream(text) for each in parts)
-        for piece, joint in zip(some, [None, *between], strict=True):
+    while batch := list(islice(remaining, _AT_ONCE)):
+        between = joints.between(batch)
+        pretokens = (each for text in _texts(batch, between) for parts in pattern.stream(text) for each in parts)
+        for piece, joint in zip(batch, [None, *between], strict=True):
             if joint:
-                next(pretokens)
+                next(pretokens)  # the character between two pieces
             found: list[str] = []
             n = 0
             while n < len(piece):
@@ -35,7 +35,7 @@ def split_each(pattern: Pattern, pieces: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _texts(pieces: Sequence[str], between: Sequence[str | None]) -> Iterator[str]:
-    """Pieces with the characters between them; where None is, another text begins."""
+    """Join pieces with what is between them; None begins another text."""
     text = [pieces[0]]
     for joint, piece in zip(between, pieces[1:], strict=True):
         if joint is None:
@@ -47,7 +47,7 @@ def _texts(pieces: Sequence[str], between: Sequence[str | None]) -> Iterator[str
 
 
 class _Joints:
-    """By which character pieces can be joined, if any."""
+    """Finds what can be put between two pieces to join them."""
 
     def __init__(self, pattern: Pattern) -> None:
         self._levels = join_levels(pattern.levels)
@@ -55,7 +55,7 @@ class _Joints:
         self._known: dict[tuple[int, int], str | None] = {}
 
     def between(self, pieces: Sequence[str]) -> list[str | None]:
-        """What to put between each piece and the next: a character, nothing, or None where they cannot be joined."""
+        """What to put between each piece and the next: a character, an empty str, or None if they cannot be joined."""
         lasts = self._levels.classes_of("".join([piece[-1] for piece in pieces[:-1]])).tolist()
         firsts = self._levels.classes_of("".join([piece[0] for piece in pieces[1:]])).tolist()
         known = self._known

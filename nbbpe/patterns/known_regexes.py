@@ -1,4 +1,4 @@
-"""Which regexes are known to split every text as a named pattern does."""
+"""Finds the named pattern that splits every text as given regexes do."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def name_of(*regexes: str) -> str | None:
 
 @functools.cache
 def names_of_digests(into: str | None = None) -> dict[str, str]:
-    """The name of each known list of regexes, by the digests of their automata with a space between.
+    """The name of each known list of regexes; keys are the digests of their automata, with spaces between.
 
-    It is stored beside the kernels, in the folder `into` if that is given, as it takes 0.5 s; another version of `regex`,
-    and so of Unicode, makes it again.
+    This takes 0.5 s, so it is stored beside the kernels, or in the folder `into` if that is given. Another version of
+    `regex`, and so of Unicode, makes it again.
     """
     from .stored_tables import stored_text
 

@@ -1,4 +1,4 @@
-"""The levels of a pattern, which split in turn, over common classes of characters; their certain boundaries together."""
+"""The levels of a pattern, which split in turn: their common classes of characters, and their certain boundaries."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Level = Automaton | RegexBoundaries
 
 @dataclass(frozen=True, eq=False)
 class Levels(Partition):
-    """Levels that split in turn, over classes that all of them respect.
+    """Levels that split in turn, over common classes: each lies within one class of every level.
 
     levels   : the automaton of each, or only the boundaries of a regex that has none
-    class_at : int64[n_levels, n_classes]    the class of each class in each level
+    class_at : int64[n_levels, n_classes]    the class of each common class in each level
     """
 
     levels: Sequence[Level]
@@ -33,7 +33,7 @@ class Levels(Partition):
 
     @property
     def automata(self) -> list[Automaton]:
-        """The automaton of each level, where all have one."""
+        """The automata of the levels that have one."""
         return [level for level in self.levels if isinstance(level, Automaton)]
 
     @lazy
@@ -47,10 +47,11 @@ class Levels(Partition):
         return self._certain(3)
 
     def _certain(self, n_indices: int) -> Relation:
-        """Certain boundaries by two or three classes.
+        """The certain boundaries between two classes, or between two classes before a third.
 
-        There is one if one level proves it, and the levels before are cut there anyway or leave both sides between matches.
-        For three, they must leave the third character there, too: else a part of theirs may end before it.
+        There is one if one level proves it, and each level before cuts there, too, or leaves both sides between matches.
+        For three classes, each level before must also leave the second and the third character between matches: else one
+        of its parts may end before the third.
         """
         found = np.zeros((self.n_classes,) * n_indices, dtype=bool)
         passes = np.ones((self.n_classes,) * 2, dtype=bool)
@@ -66,7 +67,7 @@ class Levels(Partition):
         return found
 
     def class_in(self, partition: Partition) -> NDArray[np.int64]:
-        """The class of each class in a partition whose classes are respected, int64[n_classes]."""
+        """The class of each common class in a partition, int64[n_classes]; it must lie within one class of that."""
         _, firsts = np.unique(self.class_of_edge, return_index=True)
         return partition.classes_at(self.edges[firsts]).astype(np.int64)
 
@@ -86,9 +87,8 @@ def _transparent(level: Level) -> Relation:
 
 
 def join_levels(levels: Sequence[Level], also: Sequence[Edges] = (), classes_of: Sequence[Partition] = ()) -> Levels:
-    """Levels over common classes, which also respect some more sets, and the classes of other partitions.
-
-    Raises Unsupported for too many classes.
+    """Levels over common classes. Each class is also within or outside each set of `also`, and within one class of each
+    partition in `classes_of`. Raises Unsupported for too many classes.
     """
     edges = np.unique(np.concatenate([*(each.edges for each in (*levels, *classes_of)), *map(np.array, also)]))
     edges = edges[edges < N_CODE_POINTS].astype(np.int64)

@@ -1,4 +1,4 @@
-"""What holds of all matches of a pattern's automata, so that kernels can spare work."""
+"""Facts about all matches of a pattern's automata that save kernels work."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .pattern_parser import Unsupported
 
 
 def needs_memo(automaton: Automaton) -> bool:
-    """Whether walk after walk may go over the same text in one state and then fail (see kernels/pieces/pretokens.py).
+    """Whether several walks may go over the same text in one state and then fail (see kernels/pieces/pretokens.py).
 
-    That requires a state that a walk stays in without reporting a match, and that can fail; and walks that begin inside the
-    text of that walk, or before it without a match between, and reach the same state. Raises Unsupported if walks could
-    cycle through several such states.
+    That requires a state in which a walk stays without reporting a match, and from which it can fail. And another walk,
+    which begins inside the text of the first, or before it without a match between, must reach the same state. Raises
+    Unsupported if walks could cycle through several such states.
     """
     n = automaton.n_states
     steps = np.zeros((n, n), dtype=bool)  # from one state to another without a match that ends before
     for state in range(START, n):
         steps[state, automaton.next_state[state][~automaton.tells[state, :-1]]] = True
-    steps &= can_fail(automaton)  # the next one, and so this one, too
+    steps &= can_fail(automaton)  # the state stepped to, and so the one before, too
     loops = np.flatnonzero(np.diagonal(steps)).tolist()
     np.fill_diagonal(steps, False)
-    n_next = steps.sum(axis=1)  # of each state, how many follow that may be on a cycle
+    n_next = steps.sum(axis=1)  # how many states follow each state that may be on a cycle
     on_none = np.flatnonzero(n_next == 0).tolist()
     for state in on_none:
         before = steps[:, state]
@@ -40,7 +40,7 @@ def needs_memo(automaton: Automaton) -> bool:
 
 
 def _comes_again(automaton: Automaton, loop: int) -> bool:
-    """Whether a walk that begins with the characters that keep another in a state reaches that state, too."""
+    """Whether a walk reaches a state by those characters that keep another walk in it."""
     classes = np.flatnonzero((automaton.next_state[loop] == loop) & ~automaton.tells[loop, :-1])
     return loop in reached([START], lambda state: automaton.next_state[state, classes].tolist())
 
@@ -48,9 +48,9 @@ def _comes_again(automaton: Automaton, loop: int) -> bool:
 def has_stable_pretokens(automata: Sequence[Automaton]) -> bool:
     """Whether each pretoken, split as a text, is known to be one pretoken again.
 
-    For one automaton it is enough that a match which ends before some character would end as well if the text did, and
-    that no run which finds nothing would find a match if the text ended sooner. All but the last of several must also
-    leave a part of a match whole, as it comes to them when a pretoken of a later one is a text.
+    For one automaton it is enough that a match that ends before some character would also end if the text ended there, and
+    that no run that finds nothing would find a match if the text ended sooner. Of several automata, all but the last must
+    also keep a part of a match whole: they see such a part if a pretoken of a later automaton is split as a text.
     """
     for level, automaton in enumerate(automata):
         tells, fails = automaton.tells, can_fail(automaton)
@@ -73,9 +73,9 @@ def _matches_parts_of_matches(automaton: Automaton) -> bool:
     """Whether each part of a match is known to be one match as a separate text."""
 
     def following(states: tuple[int, int]) -> list[tuple[int, int]]:
-        """Of a run through a match, and of one that begins within it, the states of both after the same character."""
+        """The states after each character of a run through a match (the first) and of one that begins within the match."""
         outer, inner = automaton.next_state[list(states)].tolist()
         return [pair for pair in zip(outer, inner, strict=True) if pair[0] != DEAD]
 
     first = [pair for state in range(START, automaton.n_states) for pair in following((state, START))]
-    return all(automaton.tells[inner, -1] for _, inner in reached(first, following))  # not of the dead state
+    return all(automaton.tells[inner, -1] for _, inner in reached(first, following))  # False for the dead state

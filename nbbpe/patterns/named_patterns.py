@@ -1,4 +1,4 @@
-"""The regexes of named split patterns, and further names of these."""
+"""The regexes of named split patterns, and their aliases."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""An automaton of what can be decided of a regex that has none.
+"""Partial automata: for a regex that has no automaton, an automaton of what can be decided.
 
-It differs from another in three ways. What is before a match is known, so look-behind at one character is decided: a
-run starts in a state of its own after each class of characters. A state may ask whether a look-ahead at several
-characters matches from here on; that has an automaton of its own (look_automaton.py). And it may be *undecided*, where a
-run comes to an atomic group or the like and could go on by the next character. A text in which no run is undecided is split
-as `regex` splits it; any other is left to `regex`.
+It differs from an Automaton in three ways. The state in which a run starts depends on the class of the character before, so
+look-behind at one character is decided. A state may ask whether a look-ahead at several characters matches from here on;
+each look-ahead has its own automaton (look_automaton.py). And a run may be *undecided*, if it comes to an atomic group, for
+example, and could go on by the next character. A text in which no run is undecided is split as `regex` splits it; any other
+is left to `regex`.
 
 A text is a piece here, or a part of one that other regexes have made.
 """
@@ -26,19 +26,20 @@ from .pattern_parser import Node, Unsupported
 from .places import Places
 
 _MOST_SECONDS = 1.0  # of this thread's processor time for compiling, look-aheads included
-_END = -1  # among classes: the end, which has the last column of what states tell
+_END = -1  # as a class: the end of a text, which has the last column of `tells`
 
 
 @dataclass(frozen=True, eq=False)
 class PartialAutomaton(Partition):
     """What a split regex matches, or that this is undecided; its classes are uint8.
 
-    next_state : uint16[n_states, n_classes]       the state after a character of a class; DEAD ends the run. Row DEAD is
-                 where a run starts after a character, row START of a text
-    tells      : uint8[n_states, n_classes + 1]    of a class, or (last) of the end: MATCH_ENDS before it, UNDECIDED, or 0.
-                 If ASKS, the next state is one that asks: it tells ASKS + the number of a look-ahead of the end, and is
-                 followed, before the same character, by its next state of class 0 if that matches, else of the last class
-    looks      : of what is looked for
+    next_state : uint16[n_states, n_classes]       the state after a character of a class; DEAD ends the run. A run starts
+                 in state START in a text, and after a character in the state that row DEAD has for it
+    tells      : uint8[n_states, n_classes + 1]    before a class, or (last) the end: NO_MATCH, MATCH_ENDS, UNDECIDED or
+                 ASKS. ASKS leads to a state that asks for a look-ahead: before the end it tells ASKS + the number of the
+                 look-ahead. The same character follows; the next state is that of class 0 if the look-ahead matches, else
+                 that of the last class
+    looks      : the automata of the look-aheads
     """
 
     next_state: NDArray[np.uint16]
@@ -51,7 +52,7 @@ class PartialAutomaton(Partition):
 
 
 def compile_partly(tree: Node) -> PartialAutomaton:
-    """The partial automaton of a regex's tree. Raises Unsupported where it is too large, or takes too long."""
+    """The partial automaton of a regex's tree. Raises Unsupported if it is too large, or takes too long."""
     places = Places(partial=True, asks=True)
     deadline = time.thread_time() + _MOST_SECONDS
     automaton = _compiled(places, tree, _MOST_SECONDS)
@@ -70,21 +71,21 @@ def compile_partly(tree: Node) -> PartialAutomaton:
 
 
 def _compiled(places: Places, tree: Node, most_seconds: float) -> PartialAutomaton:
-    """See `compile_partly`, without look-aheads."""
+    """The automaton of `compile_partly` without the automata of its look-aheads."""
     following, tells, _, symbols = determined(places, tree, most_seconds)
     starts = following[DEAD].copy()
-    tells = tells[:, :-1]  # not of the end of a piece that text follows
+    tells = tells[:, :-1]  # without the column of the end of a piece that text follows
     following[DEAD] = DEAD
     following = without_dead_ends(following, tells != NO_MATCH)
     following[DEAD] = starts
-    # No state is equal to the dead one, which has a row of another kind.
+    # A last column keeps other states from being merged with the dead one, whose row means something else.
     is_dead = np.arange(len(tells)) == DEAD
     edges, class_of_edge, next_state, tells = numbered(following, np.column_stack([tells, is_dead]), symbols)
     return PartialAutomaton(edges, class_of_edge, next_state, tells[:, :-1])
 
 
 def as_partial(automaton: Automaton) -> PartialAutomaton:
-    """An automaton, in which nothing is undecided."""
+    """An Automaton as a partial one, in which nothing is undecided."""
     next_state = automaton.next_state.astype(np.uint16)
     next_state[DEAD] = START
     return PartialAutomaton(automaton.edges, automaton.class_of_edge, next_state, automaton.tells.astype(np.uint8))
@@ -105,17 +106,18 @@ class _Undecided(Exception):
 
 
 def _match_end(automaton: PartialAutomaton, classes: list[int], looks: list[list[bool]], start: int) -> int:
-    """Where the match ends that begins at `start` of a text; `start` where none does.
+    """The end of the match that begins at `start` of a text; `start` if none does. Raises _Undecided.
 
-    classes : of the text and its end; looks : where each look-ahead matches
+    classes : of the characters of the text and of its end
+    looks   : for each look-ahead, where it matches
     """
     state = int(automaton.next_state[DEAD, classes[start - 1]]) if start else START
     end = start
     for position in range(start, len(classes)):
         while state != DEAD and automaton.tells[state, classes[position]] == ASKS:
             asking = automaton.next_state[state, classes[position]]
-            is_so = looks[automaton.tells[asking, -1] - ASKS][position]
-            state = int(automaton.next_state[asking, 0 if is_so else -1])
+            matches = looks[automaton.tells[asking, -1] - ASKS][position]
+            state = int(automaton.next_state[asking, 0 if matches else -1])
         if state == DEAD:
             break
         tells = automaton.tells[state, classes[position]]

@@ -1,9 +1,9 @@
-"""Split patterns: regexes that define pretokens, named or custom. pattern_argument.py makes one of what callers give.
+"""Split patterns: regexes that define pretokens, named or custom. (pattern_argument.py makes them for callers.)
 
-A regex of the syntax that patterns/pattern_parser.py reads becomes an automaton, from which everything that kernels need is
-derived: where the certain boundaries of a text are, and how a piece is split into pretokens. By any other regex, `regex`
-splits: each distinct piece that a partial automaton does not decide, where certain boundaries can be derived, or else all
-of the text.
+A regex whose syntax pattern_parser.py can read becomes an automaton, from which everything that kernels need is derived:
+where the certain boundaries of a text are, and how a piece is split into pretokens. For any other regex, `regex` splits. If
+certain boundaries can be derived, it splits only distinct pieces, and only those that a partial automaton does not decide;
+else it splits all of the text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..system.lazy import lazy
 from .known_regexes import name_of
-from .named_patterns import ALIASES as ALIASES  # messages and docs say that it is here
+from .named_patterns import ALIASES as ALIASES  # here, as messages and docs name nbbpe.patterns.pattern.ALIASES
 from .named_patterns import REGEXES
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 _ANY_TEXT = r"(?s:.+)"
 _PLAIN_WORDS = "The cat, a dog.\n"
-_PARTS_AT_ONCE = 1 << 14  # in a list of parts that several patterns have made
-_LONG_PART = 1 << 16  # characters of a part that is split again in lists of its own
+_PARTS_AT_ONCE = 1 << 14  # in a list of the parts that several regexes have made
+_LONG_PART = 1 << 16  # characters: a longer part is split again into lists of its own
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Pattern:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is one that nbbpe has, or no pattern; else it is custom, and there may be any number of those."""
+        """Whether it is a named pattern or no pattern, not a custom one. There may be any number of custom ones."""
         return self.name is not None or self.regex is None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class Pattern:
         """The pretokens of a document, in order, as `regex` finds them; concatenated, they are the document.
 
         The text that a custom pattern leaves between two matches is a pretoken too, so that nothing is lost. Raises
-        ValueError where a regex takes too long.
+        ValueError if a regex takes too long.
         """
         return [pretoken for pretokens in self.stream(text) for pretoken in pretokens]
 
@@ -106,7 +106,7 @@ class Pattern:
 
     @property
     def not_compiled(self) -> str:
-        """Why `regex` must split by this pattern; empty where kernels do."""
+        """Why `regex` must split by this pattern; empty if kernels do."""
         return self._tables[1]
 
     @lazy
@@ -118,7 +118,7 @@ class Pattern:
 
     @lazy
     def rarely_needs_regex(self) -> bool:
-        """Of a pattern that is not compiled whole, whether automata decide plain words: then `regex` splits few pieces."""
+        """Whether the pattern is partly compiled and its automata decide plain words, so that `regex` splits few pieces."""
         from .partial_automaton import split_if_decided
         from .pattern_tables import partial_automata
 
@@ -142,13 +142,13 @@ class Pattern:
 
     @property
     def tables(self) -> PatternTables | None:
-        """Its tables for kernels, uint64[*] (see kernels/pieces/pattern_tables.py): of a pattern that is not compiled those
-        that find pieces, or None if `regex` splits all of the text."""
+        """Its tables for kernels, uint64[*] (see kernels/pieces/pattern_tables.py). If the pattern is not compiled, they
+        find pieces for `regex`, or are None if `regex` splits all of the text."""
         return self._tables[0]
 
     @lazy
     def _tables(self) -> tuple[PatternTables | None, str]:
-        """The tables, and why it is not compiled, or ""."""
+        """The tables, and why the pattern is not compiled ("" if it is)."""
         from .stored_tables import store_pattern_tables, stored_pattern_tables
 
         if self.is_ours and (stored := stored_pattern_tables(self.applied)) is not None:
@@ -165,7 +165,7 @@ class Pattern:
         return tables, ""
 
     def _boundary_tables(self) -> PatternTables | None:
-        """The tables by which pieces are found for `regex`, if there are any."""
+        """The tables that find pieces for `regex`, if there are any."""
         from .pattern_parser import Unsupported
         from .pattern_tables import boundary_tables
 
@@ -180,14 +180,14 @@ class Pattern:
         return self.automata if self.is_compiled else self._known_levels()
 
     def _known_levels(self) -> Sequence[Level]:
-        """What is known of each regex where not all have an automaton."""
+        """The automaton or the certain boundaries of each regex, if not all have an automaton."""
         from .checked_automaton import level_of
 
         return [level_of(each) for each in self.applied]
 
     @lazy
     def automata(self) -> list[Automaton]:
-        """The automata of all regexes. Raises Unsupported."""
+        """The automata of all regexes. Raises Unsupported if one has none."""
         from .checked_automaton import automaton_of
 
         return [automaton_of(each, checked=not self.is_ours) for each in self.applied]
@@ -201,7 +201,7 @@ def _caseless() -> tuple[int, ...]:
 
 
 def _stream(splitters: list[RegexSplitter], text: str) -> Iterator[list[str]]:
-    """The parts of a text, split by each splitter in turn, in lists; each distinct part is split once for a list."""
+    """The parts of a text, split by each splitter in turn, in lists; within a list, each distinct part is split once."""
     first, *then = splitters
     for parts in first.stream(text):
         if not then:

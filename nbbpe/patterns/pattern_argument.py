@@ -1,4 +1,4 @@
-"""The argument `pattern` that callers give: a name, a regex, a list of these or None, checked and made a Pattern."""
+"""Checks the argument `pattern` (a name, a regex, a list of these, or None), and makes a Pattern of it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ SPLIT_WITH = "auto", "compiled", "regex"
 _LIKE_A_NAME = re.compile(r"[\w.-]*\w[\w.-]*")
 _LONG_NAME = 40  # characters: no misspelt name has as many
 _ALL_NAMES = "`nbbpe inspect --help` lists the names (in Python, nbbpe.patterns.pattern.NAMED and ALIASES have them)"
-# A group that calls itself before it has matched anything goes on until `regex` has 600 MB; where it needs some characters,
-# that is not seen before a text is split. A call in time looks at some thousands of steps, and needs a handful.
+# A group that calls itself before it has matched anything goes on until `regex` has 600 MB. (If it first needs some
+# characters, this shows only when a text is split.) In this time, `regex` takes thousands of steps; a valid call takes few.
 _CALL_SECONDS = 0.005
 
 
@@ -35,8 +35,8 @@ def get_pattern(pattern: PatternLike) -> Pattern:
     A regex that matches as a named pattern does in every text is that pattern. A list or tuple of names and regexes splits
     by each in turn.
 
-    Raises ValueError for a regex that does not compile, that matches the empty string, or that tries to in too many ways,
-    TypeError for other things.
+    Raises ValueError for a regex that does not compile, matches the empty string, or tries to do so in too many ways, and
+    TypeError for anything else.
     """
     if isinstance(pattern, Pattern):
         return pattern
@@ -56,8 +56,8 @@ def get_pattern(pattern: PatternLike) -> Pattern:
         from difflib import get_close_matches
 
         near = get_close_matches(pattern.lower(), [*NAMED, *ALIASES]) if len(pattern) < _LONG_NAME else []
-        meant = f"; did you mean {' or '.join(near)}?" if near else ";"
-        raise ValueError(f"unknown pattern {shown(pattern)}{meant} {_ALL_NAMES}")
+        suggestion = f"; did you mean {' or '.join(near)}?" if near else ";"
+        raise ValueError(f"unknown pattern {shown(pattern)}{suggestion} {_ALL_NAMES}")
     return _pattern_of(pattern)
 
 
@@ -77,8 +77,8 @@ def _check_regex(pattern: str) -> None:
             raise ValueError(f"pattern {shown(pattern)} calls itself without end") from None
         raise ValueError(
             f"pattern {shown(pattern)} takes too long: it tries more and more ways to match the empty string "
-            "(backtracking), and was given up. Let no part that is repeated match nothing, as in (?:a|b){0,9} in place of "
-            "(?:a?|b?){9}"
+            "(backtracking), and was given up. A repeated part should not match the empty string: write (?:a|b){0,9} in "
+            "place of (?:a?|b?){9}"
         ) from None
     except Exception as error:  # RecursionError of nested groups, and any other error
         raise ValueError(f"pattern {shown(pattern)} is too complex for `regex` ({type(error).__name__})") from None
@@ -91,14 +91,14 @@ def _check_regex(pattern: str) -> None:
 
 
 def regex_pattern(text: str) -> Pattern:
-    """As `get_pattern`, for a text that is a regex even where it reads like a name, as in the files of other libraries."""
+    """As `get_pattern`, for a text that is a regex even if it reads like a name, as in the files of other libraries."""
     return get_pattern(f"(?:{text})" if _LIKE_A_NAME.fullmatch(text) else text)
 
 
 def splits_by_regex(pattern: Pattern, split_with: str | None) -> bool:
-    """Whether `regex` splits the pieces of a pattern that can be compiled, as `split_with` says; None is "auto".
+    """Whether `split_with` asks for `regex` even if a pattern can be compiled; None is "auto".
 
-    Raises TypeError or ValueError for another value, and for "compiled" where the pattern cannot be.
+    Raises TypeError or ValueError for another value, and for "compiled" if the pattern cannot be.
     """
     if not (split_with is None or isinstance(split_with, str)):
         raise TypeError(f"{argument('split_with')} must be a string or None, not {shown(split_with)}")
@@ -129,6 +129,6 @@ def _in_turn(patterns: Sequence[str]) -> Pattern:
 
 
 def _pattern_of(*regexes: str) -> Pattern:
-    """The named pattern that splits as some regexes in turn do, or else a custom one."""
+    """The named pattern that splits as these regexes in turn do, or else a custom one."""
     same = name_of(*regexes)
     return NAMED[same] if same else Pattern(name=None, regex=regexes[0], then=regexes[1:])

@@ -1,9 +1,9 @@
-"""The part of the syntax of `regex` that split patterns use, read into a tree.
+"""Parses the part of the syntax of `regex` that split patterns use into a tree.
 
 Syntax that a tree cannot express exactly is refused by name (`Unsupported`), and such a pattern is left to `regex` itself.
 The tree has sets of code points, one after another, choices, repeats, and assertions about what is before or after a place.
-An automaton decides those about the one character that follows or is before (see determiniser.py); boundaries are derived
-from all of them (see regex_boundaries.py).
+An automaton decides assertions about one character (see determiniser.py); boundaries are derived from all assertions (see
+regex_boundaries.py).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .code_points import EVERYTHING, Edges, complement, from_ranges, in_any_case
 
 Mode = Literal["greedy", "lazy", "possessive"]
 NO_LIMIT = -1  # as the most of a Repeat
-_MOST_COPIES = 1000  # of what is repeated a bounded number of times
-_MOST_AGAIN = 64  # characters of a set of which the same one is to come again
+_MOST_COPIES = 1000  # of a part that is repeated a bounded number of times
+_MOST_AGAIN = 64  # characters of a group that a reference repeats
 
 _NEWLINE = from_ranges([(10, 10)])
 _CONTROL = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7}
@@ -87,7 +87,7 @@ class End:
 class LookBehind:
     """Whether the character before is one of `members`; with `or_start`, also the start of the text.
 
-    syntax : what it is written as, for messages
+    syntax : how it is written, for messages
     """
 
     members: Edges
@@ -107,8 +107,8 @@ class LongLookAhead:
 class LongLookBehind:
     """Whether a part matches up to here; or, if negative, whether it does not.
 
-    part   : of sets, one after another, choices and repeats
-    syntax : what it is written as, for messages
+    part   : has only sets, one after another, choices and repeats
+    syntax : how it is written, for messages
     """
 
     part: Node
@@ -156,8 +156,7 @@ class _Flags:
 
 
 def parse(pattern: str) -> Node:
-    """The tree of a regex that matches what the regex does; of one all of whose matches are empty, and cut a text, what is
-    between two.
+    """The tree of a regex. If all matches of the regex are empty, and so cut a text, the tree matches the text between two.
 
     Raises Unsupported for syntax that the tree cannot express, regex.error for syntax that is invalid in `regex`, too.
     """
@@ -175,7 +174,7 @@ def only_looks(pattern: str) -> bool:
 
 
 def _read(pattern: str) -> Node:
-    """The tree of a regex as it stands."""
+    """The tree of a regex as it is written. Errors are those of `parse`."""
     regex.compile(pattern)
     parser = _Parser(pattern)
     tree = parser.choice(parser.leading_flags())
@@ -226,7 +225,7 @@ class _Parser:
         self._skip_comments()
         while self.rest and self.rest[0] not in "|)":
             part = self._atom(flags)
-            self._skip_comments()  # a number of repeats is of what is before them
+            self._skip_comments()  # a repeat after comments is of the part before them
             parts.append(self._repeated(part))
             self._skip_comments()
         return parts[0] if len(parts) == 1 else Concatenation(tuple(parts))
@@ -270,12 +269,12 @@ class _Parser:
         return Characters(_literal(character, flags))
 
     def _group(self, flags: _Flags) -> Node:
-        """The content of parentheses, of which the first is consumed."""
+        """The content of parentheses, after the opening one."""
         if self.rest.startswith("*"):
             raise Unsupported(f"a verb (({self.rest[:6]}...)")
         if not self._takes("?"):
             return self._numbered_group(flags)
-        if found := self._takes_match("([a-z]*)(?:-([a-z]+))?:"):  # a version is one of all of the regex
+        if found := self._takes_match("([a-z]*)(?:-([a-z]+))?:"):  # no version, which is for the whole regex
             return self._closed(self.choice(_with_flags(flags, found[1], found[2] or "")))
         if found := self._takes_match("[=!]"):
             return self._look_ahead(flags, negative=found[0] == "!")
@@ -297,7 +296,8 @@ class _Parser:
         return inner
 
     def _again(self, first: Characters) -> Node:
-        """A character of a set and then the same one again, as often as the rest begins with: a choice of each of them."""
+        """A character of a set, then the same one again, as often as the repeat at the beginning of the rest says: a choice
+        of these two for each character."""
         members = [
             code for start, end in ranges_of(first.members) for code in range(start, min(end, start + _MOST_AGAIN + 1))
         ]
@@ -357,12 +357,12 @@ class _Parser:
             return _literal(chr(_CONTROL[letter]), flags)
         if in_set and self._takes("b"):
             return _literal("\b", flags)
-        if not letter or letter.isalnum():  # also \p before what is not a name: there `regex` takes p literally, or raises
+        if not letter or letter.isalnum():  # also \p without a name of a property, which `regex` reads as p, or refuses
             raise Unsupported(f"\\{letter}")
         return _literal(self._take(1), flags)
 
     def _set(self, flags: _Flags) -> Edges:
-        """The set in brackets, of which the first is consumed."""
+        """The set in brackets, after the opening one."""
         if flags.ignore_case or flags.version_1:
             found = self._takes_match(_SET_OF_SETS if flags.version_1 else _SET)
             if not found:
@@ -431,7 +431,7 @@ def _word_edge(syntax: str) -> Node:
 
 
 def _only_takes(node: Node) -> bool:
-    """Whether a node has nothing but sets, one after another, choices, and repeats that give back what they have taken."""
+    """Whether a node has only sets, one after another, choices, and repeats that can give back what they have taken."""
     if isinstance(node, Concatenation | Choice):
         return all(map(_only_takes, node.parts if isinstance(node, Concatenation) else node.options))
     return isinstance(node, Characters) or (
@@ -440,9 +440,9 @@ def _only_takes(node: Node) -> bool:
 
 
 def _looked_for(node: Node) -> Node:
-    """What a look-ahead looks for, with a look at its last character in place of taking it.
+    """The part that a look-ahead looks for, with a look at its last character in place of taking it.
 
-    A look at one character can be the end of the text, too, and all of them in a choice are one.
+    A look at one character can also be at the end of the text; those in a choice become one.
     """
     if isinstance(node, Characters):
         return LookAhead(node.members, or_end=False)
@@ -470,7 +470,7 @@ def _unless(part: Node) -> Node:
 
 
 def _any_of(options: Iterable[Node]) -> Node:
-    """What a look-ahead looks for if it looks for any of some options, which may be in any order."""
+    """The part that a look-ahead looks for if that is any of some options, whose order does not matter."""
     options = [_looked_for(option) for option in options]
     while nested := next((option for option in options if isinstance(option, Choice)), None):
         options.remove(nested)

@@ -1,4 +1,4 @@
-"""The tables of a pattern that kernels work with, made from its automata.
+"""Makes the tables of a pattern for kernels from its automata.
 
 For their layout see kernels/pieces/pattern_tables.py.
 """
@@ -34,17 +34,17 @@ _N_BITS = 64
 
 
 def new_pattern_tables(automata: Sequence[Automaton], caseless: Edges) -> layout.PatternTables:
-    """The tables of automata that split in turn; after them those of pieces that text follows, if they are others.
+    """The tables of automata that split in turn, followed by those for pieces that text follows, if these differ.
 
     caseless : letters without case, between which long words may be cut (see kernels/pieces/unmergeable_boundaries.py)
 
-    Raises Unsupported where there are too many levels or classes, or where failed walks could go round several states.
+    Raises Unsupported for too many levels or classes, or if failed walks could cycle through several states.
     """
     tables = _tables_of(automata, caseless)
-    # Of several that split in turn, a part of the first may end within a piece, and is a whole text for the next.
+    # With several automata, a part that the first makes may end within a piece, and the next sees it as a whole text.
     in_pieces = automata[0].in_pieces if len(automata) == 1 else None
     if in_pieces is not None:
-        with suppress(Unsupported):  # then every piece is split as a text
+        with suppress(Unsupported):  # if so, every piece is split as a text
             tables = _joined(tables, _tables_of([in_pieces], caseless))
     tables.flags.writeable = False
     return tables
@@ -111,7 +111,7 @@ def _put_seams(levels: Levels, automata: Sequence[PartialAutomaton], caseless: E
 
 
 def _tables_of_boundaries(levels: Levels, n_states: int) -> NDArray[np.uint64]:
-    """The tables by which boundaries are found, with room for the moves of some states; a multiple of 64 bytes."""
+    """The tables that find boundaries, with room for the moves of `n_states` states; a multiple of 64 bytes."""
     classes = levels.classes()
     page_of, pages = _pages(classes)
     moves_at = layout.FIXED_BYTES
@@ -137,13 +137,13 @@ def _tables_of_boundaries(levels: Levels, n_states: int) -> NDArray[np.uint64]:
 
 
 def boundary_tables(levels: Sequence[Level], caseless: Edges) -> layout.PatternTables | None:
-    """The tables of levels that split in turn, not all of which have an automaton: for pieces, of which `regex` splits
-    those that partial automata do not decide.
+    """The tables of levels that split in turn, not all of which have an automaton. They find pieces; partial automata split
+    those that they decide, and `regex` the others.
 
-    caseless : as of `new_pattern_tables`
+    caseless : as in `new_pattern_tables`
 
-    None if no boundary is between a word of ASCII and a space, so that pieces would be long, and a cache of no use, unless
-    pretokens are long as well. Raises Unsupported for too many classes.
+    None if there is no boundary between a word of ASCII and a space, as pieces are then long, and a cache is of no use;
+    unless the pretokens are as long. Raises Unsupported for too many classes.
     """
     joined = join_levels(levels)
     letters, space = joined.classes_of(string.ascii_letters), joined.classes_of(" ")
@@ -184,7 +184,7 @@ def _tables_of_partial(
         levels = join_levels(of_regexes, [caseless], [*automata, *looks])
     except Unsupported:
         levels, caseless = join_levels(of_regexes, (), [*automata, *looks]), ()
-    # A state before those of each look-ahead; an automaton has its dead state there.
+    # The states of each look-ahead have one more state before them; an automaton has its dead state there.
     n_states_of = [[automaton.n_states, *(1 + look.n_states for look in automaton.looks)] for automaton in automata]
     bases = starts_of([n for of_level in n_states_of for n in of_level])
     n_states = int(bases[-1])
@@ -210,7 +210,7 @@ def _tables_of_partial(
 
 
 def _put_moves(automaton: PartialAutomaton, levels: Levels, moves: NDArray[np.uint16], base: int) -> None:
-    """Write the moves of one automaton, of which the dead state is the state `base` of all."""
+    """Write the moves of one automaton, whose dead state is the state `base` of all."""
     offsets = layout.MOVE_BYTES * (np.arange(automaton.n_states) + base)
     rows = np.where(automaton.next_state == DEAD, 0, offsets[automaton.next_state])
     class_at = levels.class_in(automaton)
@@ -218,7 +218,7 @@ def _put_moves(automaton: PartialAutomaton, levels: Levels, moves: NDArray[np.ui
     moves[: levels.n_classes, :, 1] = automaton.tells[:, class_at].T
     moves[layout.END_CLASS, :, 1] = automaton.tells[:, -1]
     asking = automaton.tells[:, -1] >= layout.ASKS
-    moves[layout.IF_NOT, asking, 0] = rows[asking, -1]  # and IF_SO, class 0, has what is next if it matches
+    moves[layout.IF_NOT, asking, 0] = rows[asking, -1]  # IF_SO is class 0, which has the next state if it matches
 
 
 def _put_look_moves(look: LookAutomaton, levels: Levels, moves: NDArray[np.uint16], base: int) -> None:
@@ -230,13 +230,13 @@ def _put_look_moves(look: LookAutomaton, levels: Levels, moves: NDArray[np.uint1
 
 
 def have_partial_automata(tables: layout.PatternTables) -> bool:
-    """Whether tables by which pieces are found for `regex` have automata that split most of them."""
+    """Whether tables that find pieces for `regex` have automata, which split most of the pieces."""
     numbers = tables.view(np.int64)
     return bool(numbers[layout.BY_REGEX] and numbers[layout.N_LEVELS])
 
 
 def tables_for_regex(tables: layout.PatternTables) -> layout.PatternTables:
-    """The tables of a pattern that finds pieces, and leaves splitting them, each as a text, to `regex`."""
+    """A copy of tables that only finds pieces, and leaves it to `regex` to split each as a text."""
     n_of_texts = int(tables.view(np.int64)[layout.OF_PIECES]) // 8 or len(tables)
     copy: layout.PatternTables = zeros(n_of_texts)
     copy[:] = tables[:n_of_texts]
@@ -252,7 +252,7 @@ def _bits(members: set[int]) -> int:
 
 
 def _pages(classes: NDArray[np.uint8]) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
-    """The classes of all code points in pages of 256: the page of each range, and the distinct pages one after another."""
+    """The classes of all code points in pages of 256: the number of each page, and the distinct pages one after another."""
     numbers: dict[bytes, int] = {}
     page_of = [numbers.setdefault(page.tobytes(), len(numbers)) for page in classes.reshape(-1, 256)]
     return np.array(page_of, dtype=np.uint16), np.frombuffer(b"".join(numbers), dtype=np.uint8)

@@ -1,7 +1,7 @@
-"""The places of a regex that is to become an automaton, as in Thompson's construction.
+"""Turns the tree of a regex into places, as in Thompson's construction, of which an automaton is made.
 
-One place consumes a character of a set, one forks in an order of preference, one asks what is before or after it, one is
-the match. A run is at a place, and goes on to what follows it.
+A place consumes a character of a set, forks in an order of preference, asks what is before or after it, or is the match. A
+run is at a place, and goes on to what follows it.
 """
 
 from __future__ import annotations
@@ -23,21 +23,22 @@ from .pattern_parser import (
 )
 
 MOST_PLACES = 5_000
-_MOST_LOOKS = 8  # that are asked for
+_MOST_LOOKS = 8  # long look-aheads that may be asked for
 
 SET, FORK, AHEAD, LONG_AHEAD, BEHIND, END, UNKNOWN, MATCH = range(8)
-Place = tuple[int, int, tuple[int, ...]]  # kind, a set or a flag, what follows: plain, as there may be thousands
+Place = tuple[int, int, tuple[int, ...]]  # kind, operand (a set or a flag), what follows; plain, as there are thousands
 
 
 class Places:
     """The places of a regex, numbered; made from its end to its beginning, as each refers to what follows it.
 
-    partial : whether what cannot be compiled becomes an UNKNOWN place, followed by all that may be next; else it raises
-              Unsupported
-    asks    : whether a long look-ahead that the next character does not settle is asked for, and not unknown
+    partial : whether a node that cannot be compiled becomes an UNKNOWN place, followed by all that may be next; else it
+              raises Unsupported
+    asks    : whether states may ask for a long look-ahead that the next character does not settle; else it is unknown
     sets    : the number of each set
-    looks   : the number of each part that is looked for ahead; look_of : of the place that does
-    syntax  : of places that may be undecided, what they are written as
+    looks   : the number of each part that a long look-ahead looks for
+    look_of : the number of that part, by place
+    syntax  : how places that may be undecided are written, for messages
     """
 
     def __init__(self, partial: bool = False, asks: bool = False) -> None:
@@ -49,10 +50,10 @@ class Places:
         self.of: list[Place] = []
         self.match = self._new(MATCH, 0, ())
 
-    def _new(self, kind: int, what: int, following: tuple[int, ...]) -> int:
+    def _new(self, kind: int, operand: int, following: tuple[int, ...]) -> int:
         if len(self.of) >= MOST_PLACES:
             raise Unsupported(f"a regex of more than {MOST_PLACES:,} places (bounded repeats are written out)")
-        self.of.append((kind, what, following))
+        self.of.append((kind, operand, following))
         return len(self.of) - 1
 
     def _set(self, members: Edges, or_edge: bool = False) -> int:
@@ -60,7 +61,7 @@ class Places:
         return self.sets.setdefault(members, len(self.sets)) << 1 | or_edge
 
     def add(self, node: Node, following: int) -> int:
-        """The place where a node begins that is followed by another place."""
+        """Add the places of a node that is followed by the place `following`. Returns the place where the node begins."""
         if isinstance(node, Characters):
             return self._new(SET, self._set(node.members), (following,))
         if isinstance(node, Concatenation):
@@ -89,7 +90,7 @@ class Places:
         return self._add_repeat(node, following)
 
     def _add_look_behind(self, node: LongLookBehind, following: int) -> int:
-        """The place of a look-behind that is undecided if the last character is one that it looks for."""
+        """The place of a look-behind that is undecided if the last character is one that may end what it looks for."""
         self._not_compiled(node.syntax)
         last = last_of(node.part)
         unknown = self._new(UNKNOWN, 0, (following,))
@@ -101,12 +102,12 @@ class Places:
         self.syntax[holds] = node.syntax
         return self._new(FORK, 0, (holds, undecided))
 
-    def _not_compiled(self, what: str) -> None:
+    def _not_compiled(self, syntax: str) -> None:
         if not self.partial:
-            raise Unsupported(what)
+            raise Unsupported(syntax)
 
     def _unknown_repeat(self, node: Repeat, following: int) -> int:
-        """The place of a repeat of which it is not known how it goes on once it has begun."""
+        """The place of a repeat that is undecided once it has begun."""
         begun = self._new(UNKNOWN, 0, (self.add(node.part, following),))
         return begun if node.least else self._new(FORK, 0, (begun, following))
 
@@ -122,7 +123,7 @@ class Places:
                 self._not_compiled("a possessive repeat of more than one set, or an atomic group")
                 return self._unknown_repeat(node, following)
             done = self._new(AHEAD, self._set(complement(part.members), True), (following,))
-        if most not in (0, 1) and can_be_empty(part):  # engines end the repeat where it takes nothing
+        if most not in (0, 1) and can_be_empty(part):  # engines end the repeat when the part takes nothing
             self._not_compiled("a repeat of something that can be empty")
             return self._unknown_repeat(node, following)
         if most == NO_LIMIT:
@@ -155,7 +156,7 @@ def can_be_empty(node: Node) -> bool:
 
 
 def last_of(part: Node) -> Edges:
-    r"""The characters that may be the last one of what a look-behind looks for.
+    r"""The characters that may be the last one of a match of a part that a look-behind looks for.
 
     >>> from nbbpe.patterns.pattern_parser import parse
     >>> last_of(parse("ab?"))
@@ -167,7 +168,7 @@ def last_of(part: Node) -> Edges:
 
 
 def neighbours_in(part: Node) -> list[tuple[Edges, Edges]]:
-    """Sets such that any two characters that are beside each other in what a look-behind looks for are in two of them."""
+    """Pairs of sets. Any two adjacent characters in a match of a part are in the first and the second set of some pair."""
     if isinstance(part, Repeat):
         again = [] if part.most in (0, 1) else [(_edge(part.part, -1), _edge(part.part, 0))]
         return again + neighbours_in(part.part)

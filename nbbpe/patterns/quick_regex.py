@@ -1,6 +1,6 @@
-"""Regexes that cannot take long in a short text, so that a call of one needs no limit of time.
+"""Finds regexes that cannot take long in a short text, so that a call of one needs no limit of time.
 
-With a limit, `regex` asks for the processor's time, which takes 10 µs a call: more than it searches in a short text.
+With a limit, `regex` asks for the processor's time, which takes 10 µs a call: longer than it searches a short text.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _SHORT, _MOST_WAYS = 1 << 10, 64
 def quick_length(pattern: str) -> int:
     """The number of characters of a text in which `regex` finds all matches in a fraction of a second; 0 if not known.
 
-    So it does in a short text if no match repeats more than one thing, and this is one character, and if there are few
-    other ways to match: then it tries each of them for each place and each length.
+    A short text is quick if no match has more than one repeat, this repeats single characters, and there are few other ways
+    to match: at most, `regex` then tries each of these ways for each place and each length.
 
     >>> quick_length(r"[a-z]+|[0-9]"), quick_length(r"(?:[a-z]+)*1")
     (1024, 0)
@@ -38,7 +38,7 @@ def quick_length(pattern: str) -> int:
 
 
 def _ways(node: Node) -> tuple[int, int]:
-    """How many ways there are to match, apart from numbers of repeats; and the most repeats in one of them."""
+    """How many ways there are to match, whatever the lengths of repeats; and the most repeats in one of them."""
     if isinstance(node, Repeat):
         n_ways, n_repeats = _ways(node.part)
         if node.most == NO_LIMIT or node.most > 1:

@@ -1,4 +1,4 @@
-"""Certain boundaries of a regex that has no automaton: distinct pieces are split then, and not all of the text.
+"""Derives certain boundaries of a regex that has no automaton, so that `regex` splits distinct pieces, not the whole text.
 
 They are derived from what a backtracking engine can ask about a place of the text: whether the character after it is in a
 set, and whether an assertion holds there (a look-ahead, a look-behind, `$`). Let a text be uv, where u ends with a
@@ -63,7 +63,7 @@ class RegexBoundaries(Partition):
 
 
 def no_boundaries() -> RegexBoundaries:
-    """Of a regex of which nothing is known: all characters are of one class."""
+    """The boundaries of a regex about which nothing is known: there are none, and all characters are of one class."""
     nowhere = np.zeros((1, 1), dtype=bool)
     return RegexBoundaries(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), nowhere, nowhere)
 
@@ -90,7 +90,7 @@ def regex_boundaries(tree: Node) -> RegexBoundaries:
     for before, after in zip(in_spanned[::2], in_spanned[1::2], strict=True):
         uncertain |= before[:, None] & after
     if places.has_dollar:
-        # Before a newline that ends u, `$` holds, and does not where v follows.
+        # `$` holds before a newline that ends u, but not if v follows.
         uncertain[is_newline] = True
     pairs = ~uncertain & (never_left[:, None] | never_left)
     in_no_match = ~questions.takes.any(axis=0)
@@ -102,7 +102,7 @@ def regex_boundaries(tree: Node) -> RegexBoundaries:
 
 
 _TAKE, _FORK, _AHEAD, _BEHIND, _END, _FOUND = range(6)
-_Place = tuple[int, int, bool, tuple[int, ...]]  # kind, a set, what it says of the end or start of the text, what follows
+_Place = tuple[int, int, bool, tuple[int, ...]]  # kind, a set, whether the text's end or start is like it, what follows
 
 
 class _Places:
@@ -110,7 +110,7 @@ class _Places:
     no branch is preferred. To match a look-ahead, or an atomic group, is to come to `found`, too.
 
     has_dollar : whether some place asks for the last newline of the text
-    spanned    : sets of characters that are beside each other in what a look-behind looks for
+    spanned    : pairs of sets: characters that are next to each other in what a look-behind looks for
     """
 
     def __init__(self) -> None:
@@ -127,7 +127,7 @@ class _Places:
         return len(self.of) - 1
 
     def add(self, node: Node, following: int) -> int:
-        """The place where a node begins that is followed by another place."""
+        """Add the places of a node that is followed by the place `following`. Returns the place where the node begins."""
         if isinstance(node, Characters):
             return self._new(_TAKE, [following], node.members)
         if isinstance(node, Concatenation):
@@ -162,7 +162,7 @@ class _Places:
 
 
 class _Questions:
-    """What is asked at the place between two characters, by places of a regex and classes.
+    """The questions that places of a regex can ask at the boundary between two classes.
 
     in_set : bool[n_sets, n_classes]
     takes  : bool[n_places, n_classes]    whether a place takes the next character
@@ -173,18 +173,18 @@ class _Questions:
         self._in_set = in_set
         kinds, sets = (np.array([place[i] for place in places]) for i in (0, 1))
         self.takes = in_set[sets] & (kinds == _TAKE)[:, None]
-        self._goes_on = self.takes | (kinds == _FOUND)[:, None]  # or has found something without it
+        self._goes_on = self.takes | (kinds == _FOUND)[:, None]  # or has found something without the next character
 
     def _at(self, place: int) -> list[int]:
-        """The places that a run is at when it is at one of them, without another character."""
+        """The places that a run comes to from one place without another character, including this place."""
         return list(reached([place], lambda each: () if self._places[each][0] == _TAKE else self._places[each][3]))
 
     def _matters(self, place: int) -> NDArray[np.bool_]:
-        """Whether an answer that leads to a place can make a difference, bool[n_classes]: by the next character."""
+        """Whether the answer that a place gets can matter, by the class of the next character, bool[n_classes]."""
         return np.asarray(self._goes_on[self._at(self._places[place][3][0])].any(axis=0))
 
     def _differs(self, place: int) -> NDArray[np.bool_]:
-        """Whether what is asked at one place has another answer before a character than at the end, bool[n_classes]."""
+        """Whether the question of a place has another answer before a class than at the text's end, bool[n_classes]."""
         kind, which, or_edge, _ = self._places[place]
         if kind in (_AHEAD, _END):
             return (self._in_set[which] != or_edge) & self._matters(place)
@@ -194,12 +194,12 @@ class _Questions:
         """Whether a run that has taken a character of one class can tell one of another class after it from the end of the
         text, bool[n_classes, n_classes]."""
         differs = np.array([self._differs(place) for place in range(len(self._places))])
-        told_from = functools.cache(lambda place: differs[self._at(place)].any(axis=0))
+        differs_from = functools.cache(lambda place: differs[self._at(place)].any(axis=0))
         after_set = np.zeros_like(self._in_set)
         for kind, which, _, following in self._places:
             if kind == _TAKE:
-                after_set[which] |= told_from(following[0])
-        # As floats, whose products are many times as fast: a list of Chinese words has some thousand classes.
+                after_set[which] |= differs_from(following[0])
+        # As floats, whose products are many times as fast: a list of Chinese words may have a thousand classes.
         return np.asarray(self._in_set.T.astype(np.float32) @ after_set > 0)
 
     def about_previous(self, start: int) -> NDArray[np.bool_]:
@@ -214,10 +214,10 @@ class _Questions:
 
 
 def _alone(node: Node) -> Edges:
-    """Characters each of which is a match of a node, if perhaps not the only one, whatever is around it.
+    """Characters each of which is a match of a node (not always the preferred one), whatever is around it.
 
-    So no such character is left between two matches: an engine that may go back finds a match. After a part that does not
-    give back what it has taken, it need not go back, if nothing but what can be empty follows.
+    So no such character is left between two matches: an engine that goes back finds a match. A part may be possessive or
+    atomic if only parts that can be empty follow it, as an engine then need not go back into it.
     """
     if isinstance(node, Characters):
         return node.members

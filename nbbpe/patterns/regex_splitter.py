@@ -1,5 +1,4 @@
-"""Splitting text by `regex` itself, within a limit of time: a pattern may come from an attacker, and backtrack without
-end."""
+"""Splits text by `regex` itself, within a limit of time: a pattern may come from an attacker, and backtrack without end."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from .given_regex import seconds_for
 
 AT_ONCE = 1 << 14  # parts in a list
 _MATCHES_AT_ONCE = 256
-_PIECE = 32  # characters of a text that is mostly one pretoken
+_PIECE = 32  # characters: a text that is not longer is mostly one pretoken
 _GAP = 3  # characters between two matches of a run
 _GROUP = "nbbpe_match"
 
@@ -42,15 +41,15 @@ class RegexSplitter:
 
     @lazy
     def _runs(self) -> Any:
-        """A regex whose matches are runs of this one's, which a group captures; None where this cannot be written.
+        """A regex that matches runs of matches, each of which a group captures; None if there is no such regex.
 
         With a limit, `regex` asks for the time before each match, which takes as long as matching a word, or several times
         as long. Before each run it costs next to nothing.
         """
         if self.compiled.flags & ~_ALLOWED_FLAGS or _NOT_WITHIN.search(self._pattern) or _GROUP in self._pattern:
             return None
-        # Atomic and possessive: a match that is found is taken, as it is when matches are looked for one by one. The gap
-        # between two is lazy: a place is passed over only where no match starts.
+        # Atomic and possessive: a match that is found is kept, as when matches are looked for one by one. The gap between
+        # two matches is lazy: a place is skipped only if no match starts there.
         one = f"(?P<{_GROUP}>(?>{self._pattern}))"
         try:
             return regex.compile(f"{one}(?:(?s:.){{0,{_GAP}}}?{one}){{0,{_MATCHES_AT_ONCE - 1}}}+")
@@ -60,7 +59,7 @@ class RegexSplitter:
     def split(self, text: str) -> list[str]:
         """The matches and the text between them, in order, none of them empty; concatenated, they are the text.
 
-        Raises ValueError where that takes longer than any pattern should.
+        Raises ValueError if that takes longer than any pattern should.
         """
         return [part for parts in self.stream(text) for part in parts]
 
@@ -119,9 +118,9 @@ class RegexSplitter:
             yield parts
 
     def _is_one(self, text: str, limit: float) -> bool:
-        """Whether one match is all of a text: known in half of the time that the general way takes for a word.
+        """Whether one match is all of a text. This takes half of the time that the general way takes for a word.
 
-        Most of it is asking for the time, 2 us a call. Without a limit, even a short text may take for ever.
+        Most of the time goes into asking for the time, 2 us a call. Without a limit, even a short text may take for ever.
         """
         try:
             match = self.compiled.match(text, timeout=limit)
@@ -130,8 +129,8 @@ class RegexSplitter:
         return match is not None and match.span() == (0, len(text)) and text != ""  # \K may start a match later
 
     def _stream_by_runs(self, text: str, limit: float) -> Iterator[tuple[list[str], int]]:
-        """`stream` by runs of matches, each list with the place that it reaches; it stops before the run in which a match
-        is empty, or after the last run.
+        """`stream` by runs of matches, each list with the place that it reaches. Stops before the first run with an empty
+        match, or after the last run.
 
         After an empty match, `regex` searches in another way within a run than from match to match.
         """

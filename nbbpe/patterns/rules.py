@@ -1,6 +1,6 @@
-"""The rules by which kernels find boundaries: sets of classes, made of all certain boundaries of a pattern.
+"""Makes the rules by which kernels find boundaries: sets of classes that cover the certain boundaries of a pattern.
 
-For their layout see kernels/pieces/pattern_tables.py. There is room for a few, and fewer boundaries cost time only.
+For their layout see kernels/pieces/pattern_tables.py. There is room for only a few; to miss a boundary only costs time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MOST_TRIED = 40  # places that a rule is grown from
 
 
 def put_rules(levels: Levels, of_ascii: NDArray[np.uint8], data: NDArray[np.uint8], numbers: NDArray[np.int64]) -> None:
-    """Write the rules by which boundaries are found."""
+    """Write the rules that find boundaries; `of_ascii` has the class of each ASCII character."""
     pairs, all_triples = levels.pairs, levels.triples
     is_ascii = np.zeros(levels.n_classes, dtype=bool)
     is_ascii[of_ascii] = True
@@ -39,7 +39,7 @@ def put_rules(levels: Levels, of_ascii: NDArray[np.uint8], data: NDArray[np.uint
         n_kinds = of_kinds.shape[1]
         if n_kinds <= layout.MOST_KINDS:
             break
-        (for_three or for_two).pop()  # fewer boundaries cost time only
+        (for_three or for_two).pop()
     n_first = min(len(for_two), layout.RULES - len(for_three))
     numbers[layout.PAIR_RULES] = (1 << n_first) - 1
     if n_first < len(for_two):
@@ -55,8 +55,8 @@ def put_rules(levels: Levels, of_ascii: NDArray[np.uint8], data: NDArray[np.uint
 def _packed(
     for_two: list[list[NDArray[np.bool_]]], for_three: list[list[NDArray[np.bool_]]], n_classes: int
 ) -> NDArray[np.uint8]:
-    """The rules of each class, uint8[5, n_classes]: rules for three are in the first parts, together with as many rules for
-    two as there is room for."""
+    """The rules of each class, uint8[5, n_classes]: the first parts have the rules for three classes, and as many of those
+    for two as there is room for."""
     rules = np.zeros((layout.N_PARTS, n_classes, layout.RULES), dtype=bool)
     n_first = min(len(for_two), layout.RULES - len(for_three))
     for rule, parts in enumerate(for_two[:n_first] + for_three):
@@ -69,12 +69,13 @@ def _packed(
 
 
 def cover(wanted: Relation, most: int, allowed: Relation, first: Relation | None = None) -> list[list[NDArray[np.bool_]]]:
-    """Sets of classes whose products cover a relation, as far as `most` of them can: of each an array for each index.
+    """Cover a relation by at most `most` products of sets of classes, as far as possible. A product is a list of a set for
+    each index of the relation.
 
-    allowed : what products may cover
-    first   : what products may also be grown within, before they are grown to what is allowed
+    allowed : the relation that products must lie in
+    first   : a part of it; products are also tried that grow within this part first, and then in all that is allowed
 
-    Each is grown from the remaining place that makes it the largest; fewer boundaries cost time only.
+    Each product is grown from the remaining place that makes it cover the most.
     """
     left = wanted.copy()
     found: list[list[NDArray[np.bool_]]] = []
@@ -98,7 +99,7 @@ def _product(parts: Sequence[NDArray[np.bool_]]) -> Relation:
 
 
 def _union(products: Sequence[Sequence[NDArray[np.bool_]]], like: Relation) -> Relation:
-    """What some products cover, a relation of the shape of another."""
+    """The relation that products cover, in the shape of another one."""
     found: Relation = np.zeros(like.shape, dtype=bool)
     for parts in products:
         found |= _product(parts)

@@ -1,7 +1,7 @@
-"""What runs of a partial automaton may come to, if nothing is undecided: derived from its states, for seams.py.
+"""Derives where runs of a partial automaton may start and what states they may come to, for seams.py.
 
 A text is split by one run after another: each starts where the last match ended, or, if there was none, a character after
-the last start. A run that asks for what is ahead may go on in two ways: which texts have which answer is not examined.
+the last start. A run that asks for a look-ahead may go on in two ways: which texts have which answer is not examined.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Runs:
     ends       : bool[n_states]                   whether a match ends before the end of the text
     asks       : bool[n_states, n_classes]        whether something is asked before a character of a class
     starts     : int64[n_classes + 1]             where a run starts after a character of each class, and in a text
-    begun      : bool[n_classes + 1, n_classes]   whether a run may start after a class, or in a text, and before a class
+    begun      : bool[n_classes + 1, n_classes]   whether a run may start between two classes, or (last) in a text
     after      : bool[n_classes, n_states]        whether a run may be in a state, not the dead one, after a class
-    fails      : bool[n_states]                   whether some text leads from a state to no match any more
-    left       : bool[n_classes]                  whether no match need begin where a run starts before a class
+    fails      : bool[n_states]                   whether some text leads from a state to no further match
+    left       : bool[n_classes]                  whether a run that starts before a class may find no match
     """
 
     def __init__(self, automaton: PartialAutomaton) -> None:
@@ -48,7 +48,7 @@ class Runs:
         self.asks = (tells == ASKS) & ~is_asking[:, None]
         n_states, n_classes = tells.shape
         classes = np.arange(n_classes)
-        # The states in which the next characters are consumed: at first those before anything is answered.
+        # The states in which the next characters are consumed: at first those before any look-ahead is answered.
         ways = [np.repeat(np.where(is_asking, DEAD, np.arange(n_states))[:, None], n_classes, axis=1)]
         found = []
         while ways:
@@ -75,8 +75,8 @@ class Runs:
     def _find_begun(self) -> None:
         """Find where runs start, and the states that they come to.
 
-        Each round finds all states that runs come to which start where it is known that they may, however far these go, and
-        then where more runs may start. So a state is followed once, and rounds are few where runs are long.
+        Each round finds all states that the runs known so far come to, however long they are, and then where more runs may
+        start. So each state is followed once, and long runs do not need more rounds.
         """
         _, n_states, n_classes = self.next_state.shape
         classes = np.arange(n_classes)

@@ -1,8 +1,8 @@
-"""Seams of a pattern, derived from its automata: where a long word may be cut before it is merged.
+"""Derives the seams of a pattern from its automata: places where a long word may be cut before it is merged.
 
 See kernels/pieces/unmergeable_boundaries.py. *Sound.* Let a text be uv, where u ends with a seam letter and v begins with
-one, b. A run that is at the place between them has come there through letters and what keeps harm, or from what does none.
-In all states that it may be in then,
+one, b. Back from the place between them, through letters and characters that keep harm, there is one that does no harm, or
+the start of the text. In all states that a run may then be in at the place,
 
 1. b leads to the dead state, and a match ends before b exactly where it would end before the end of the text; or a match
    ends before the end of the text, and b leads to the same state as from the start of a text;
@@ -10,8 +10,8 @@ In all states that it may be in then,
 3. a run that starts at the place comes to the same state as one that starts a text;
 4. and no letter is left between two matches, unless no match has any.
 
-So u is split as it is in uv, but for a match that goes over the place: its first part is a match in u by 1, and its other
-part in v, as both runs are in the same state after b, and find a match by 4.
+So u is split as it is in uv, except for a match that goes over the place: its first part is a match in u by 1, and its
+other part is one in v, as both runs are in the same state after b, and find a match by 4.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from .runs import Runs
 def seam_classes(
     levels: Levels, automata: Sequence[PartialAutomaton], caseless: Edges
 ) -> tuple[set[int], set[int], set[int]]:
-    """Which classes are seam letters, do harm, and keep it (see kernels/pieces/unmergeable_boundaries.py).
+    """The classes that are seam letters, that do harm, and that keep it (see kernels/pieces/unmergeable_boundaries.py).
 
-    automata : of the levels, whose classes, and those of what they ask, are respected
+    automata : one for each level; each common class lies within one class of the automaton, and of each of its look-aheads
     """
     nothing: tuple[set[int], set[int], set[int]] = (set(), set(), set())
     is_caseless = membership(caseless, levels.edges)
@@ -49,14 +49,14 @@ def seam_classes(
         found = _seams_of(known, letters)
         if found is not None:
             return letters, *found
-        # Those with the most code points remain.
+        # Classes with few code points are given up first.
         sizes = np.bincount(levels.classes())
         letters.remove(min(letters, key=lambda c: int(sizes[c])))
     return nothing
 
 
 class _Level:
-    """One level: the runs of its automaton, what these ask, and the class of each common class in it."""
+    """One level: the runs of its automaton, its look-aheads, and the class of each common class in these."""
 
     def __init__(self, levels: Levels, automaton: PartialAutomaton) -> None:
         self.class_at = levels.class_in(automaton)
@@ -65,7 +65,7 @@ class _Level:
 
 
 def _seams_of(known: Sequence[_Level], letters: set[int]) -> tuple[set[int], set[int]] | None:
-    """Which classes do harm, and keep it, for seams between some letters; None if there can be no seams."""
+    """The classes that do harm, and that keep it, for seams between some letters; None if there can be no seams."""
     harm: set[int] = set()
     keep: set[int] = set()
     for level in known:
@@ -74,8 +74,8 @@ def _seams_of(known: Sequence[_Level], letters: set[int]) -> tuple[set[int], set
         found = _harm_of(level.runs, _own(letters, level.class_at))
         if found is None:
             return None
-        for classes, ours in zip(found, (harm, keep), strict=True):
-            ours |= {c for c, own in enumerate(level.class_at.tolist()) if own in classes} - letters
+        for classes, of_levels in zip(found, (harm, keep), strict=True):
+            of_levels |= {c for c, own in enumerate(level.class_at.tolist()) if own in classes} - letters
     return harm, keep - harm
 
 
@@ -91,11 +91,11 @@ def _settles(look: LookAutomaton, letters: NDArray[np.int64]) -> bool:
 
 
 def _harm_of(runs: Runs, letters: NDArray[np.int64]) -> tuple[set[int], set[int]] | None:
-    """As `_seams_of`, of the runs of one automaton and its classes."""
+    """As `_seams_of`, for the runs of one automaton, in its own classes."""
     is_used = (runs.next_state != DEAD).any(axis=(0, 1))
     if (runs.left & is_used)[letters].any():  # 4
         return None
-    # Where nothing is asked, all ways are the same.
+    # If nothing is asked, all ways are the same.
     following, asks = runs.next_state[0][:, letters], runs.asks[:, letters]
     starts = runs.starts[letters]
     differs = asks[starts] | (following[starts] != following[START])
@@ -106,7 +106,7 @@ def _harm_of(runs: Runs, letters: NDArray[np.int64]) -> tuple[set[int], set[int]
     is_safe = (is_cut & ~asks).all(axis=1)  # 1 and 2
 
     def leads_to_harm(states: NDArray[np.bool_], through: NDArray[np.int64]) -> bool:
-        """Whether letters that follow, or those that keep harm, lead from some states to one that is not safe."""
+        """Whether a letter leads from some states to one that is not safe, perhaps after characters of `through`."""
         seen = np.zeros_like(states)
         while states.any():
             if (runs.states_after(states, letters) & ~is_safe).any():
@@ -115,7 +115,7 @@ def _harm_of(runs: Runs, letters: NDArray[np.int64]) -> tuple[set[int], set[int]
             states = runs.states_after(states, through) & ~seen
         return False
 
-    classes = np.arange(len(is_used))[:, None]  # an array of each
+    classes = np.arange(len(is_used))[:, None]  # an array for each class
     begun_by_letters = runs.begun_by(letters)
     begun_by = [runs.begun_by(each) for each in classes]
     alive: NDArray[np.bool_] = np.asarray(runs.after.any(axis=0))
@@ -131,5 +131,5 @@ def _harm_of(runs: Runs, letters: NDArray[np.int64]) -> tuple[set[int], set[int]
         if kept <= keep:
             break
         keep |= kept
-    # Characters of these classes that are not seam letters keep harm as these do.
+    # A class of this automaton with seam letters may have other characters, too: these keep harm as the letters do.
     return harm, keep.union(letters.tolist()) if harm else keep

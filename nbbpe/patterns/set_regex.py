@@ -1,4 +1,4 @@
-"""Regexes of one set of characters, whose matches need no search: each character of the set, or each run of them."""
+"""Finds regexes of one set of characters, whose matches are each character of the set, or each run of them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .pattern_parser import NO_LIMIT, Characters, Node, Repeat, Unsupported, par
 
 
 class SetRegex(NamedTuple):
-    """What such a regex matches.
+    """The matches of a regex of one set.
 
     members : the set
-    is_run  : whether a match is a run of characters, as long as it can be, and not one
+    is_run  : whether a match is a run of characters, as long as possible, not a single character
     """
 
     members: Edges
@@ -30,7 +30,7 @@ class SetRegex(NamedTuple):
 
 
 def set_regex(pattern: str) -> SetRegex | None:
-    r"""What a regex matches if it is one set of characters; else None.
+    r"""The matches of a regex if it is of one set of characters; else None.
 
     >>> set_regex(r"[0-9]+"), set_regex("[0-9]"), set_regex(r"\d\d")
     (SetRegex(members=(48, 58), is_run=True), SetRegex(members=(48, 58), is_run=False), None)

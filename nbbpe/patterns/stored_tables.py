@@ -1,4 +1,4 @@
-"""The tables of patterns on disk, next to the kernels: made once, and then loaded without parsing a regex."""
+"""Stores the tables of patterns on disk, next to the kernels, so that later processes load them without parsing a regex."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def stored_pattern_tables(regexes: Sequence[str]) -> layout.PatternTables | None
 
 
 def store_pattern_tables(regexes: Sequence[str], tables: layout.PatternTables, into: str | None = None) -> None:
-    """Store tables for later processes, in one folder if `into` says which. They must be as trusted as kernels, which read
-    addresses by them without a check."""
+    """Store tables for later processes, in the folder `into` if that is given. Tables must be as trusted as kernels, which
+    compute addresses from them without a check."""
     _write(_file_name(regexes), tables.tobytes(), into)
 
 
 def stored_text(what: str, make: Callable[[], str], into: str | None = None) -> str:
-    """A short text that depends on these modules and `regex` alone: from disk, or made and then stored there, or in the
-    folder `into`."""
+    """A short text that depends only on these modules and `regex`: read from disk, or made and stored there, or in the
+    folder `into` if that is given."""
     name = _file_name([what])
     content = read_data(name)
     found = make() if content is None else content.decode()
@@ -45,15 +45,15 @@ def stored_text(what: str, make: Callable[[], str], into: str | None = None) -> 
 
 
 def _write(name: str, content: bytes, into: str | None) -> None:
-    """Store something, unless these modules were replaced while this process ran: it was made by the former ones."""
-    with contextlib.suppress(OSError):  # they may be gone
+    """Store content, unless these modules were replaced while this process ran, as the old ones have made it."""
+    with contextlib.suppress(OSError):  # the modules may be gone
         if _digest_of_sources() == _sources():
             write_data(name, content, into)
 
 
 def _file_name(regexes: Sequence[str]) -> str:
-    """A name by everything that tables are made from: the regexes, the classes of characters in `regex`, and these
-    modules."""
+    """A name that depends on everything that tables are made from: the regexes, the version of `regex` (and so its classes
+    of characters), and these modules."""
     made_from = repr((list(regexes), version_of("regex"), sys.byteorder)).encode() + _sources()
     return f"pattern.{hashlib.sha256(made_from).hexdigest()[:32]}.tables"
 
