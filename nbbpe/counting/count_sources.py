@@ -132,10 +132,10 @@ def _file_counts(file: File) -> Counts:
                 if is_parquet:
                     reader = open_parquet(file, raw)
                     groups = range(reader.metadata.num_row_groups)
-                    opened = reader.iter_batches(_BATCH_ROWS, row_groups=groups, use_threads=False)
+                    record_batches = reader.iter_batches(_BATCH_ROWS, row_groups=groups, use_threads=False)
                 else:
-                    opened = ipc_batches(open_ipc(raw, size))
-            yield from read_with_arrow(opened, file, "a file of counts")
+                    record_batches = ipc_batches(open_ipc(raw, size))
+            yield from read_with_arrow(record_batches, file, "a file of counts")
 
     return Counts(file.name, schema.metadata, batches)
 

@@ -60,16 +60,16 @@ class LearningOptions(NamedTuple):
         }
 
     def warn_if_fewer(
-        self, stopping: Stopping, n_learned: int, n_wanted: int, what: str, vocab_size: int, result: str
+        self, stopping: Stopping, n_learned: int, n_wanted: int, unit: str, vocab_size: int, result: str
     ) -> bool:
         """Warn if fewer were learned than wanted. Returns whether a signal is the reason.
 
-        what   : merges or tokens, as the warning calls what is learned
-        result : what the vocabulary has now, in words
+        unit   : "merges" or "new tokens", for the warning
+        result : the size of the vocabulary, in words
         """
         if n_learned >= n_wanted:
             return False
-        wanted = f"{n_wanted:,} {what} that {argument('vocab_size', int(vocab_size))} asks for"
+        wanted = f"{n_wanted:,} {unit} that {argument('vocab_size', int(vocab_size))} asks for"
         if stopping.number is not None:
             warn_user(
                 f"training was interrupted by {signal.Signals(stopping.number).name} after {n_learned:,} of the "

@@ -40,8 +40,8 @@ def gather_source(
     for each in inputs:
         for part in each.cut(each.n_text() + 1, CutRules(model.pattern, separators)):
             tally = Tally(rules.on_error)
-            with part.open(sought, encoder.at_once, NO_ID, tally) as opened:
-                reader = encoder.reading(opened)
+            with part.open(sought, encoder.at_once, NO_ID, tally) as text_reader:
+                reader = encoder.reading(text_reader)
                 taken = 0
                 while (window := reader.advance(taken)) is not None:
                     taken = counter.count(window)

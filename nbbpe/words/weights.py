@@ -12,15 +12,15 @@ from ..system.excerpt import shown
 from ..system.wrong_argument import WrongArgument
 
 
-def check_weights(weights: object, n_items: int, what: str) -> list[Fraction]:
-    """Weights as fractions, one for each of `n_items` items of an argument.
+def check_weights(weights: object, n_items: int, items: str) -> list[Fraction]:
+    """Weights as fractions (see `written_fraction`), one for each of the `n_items` items of the argument named `items`.
 
-    See `written_fraction`. Raises TypeError or ValueError for anything but positive numbers.
+    Raises TypeError or ValueError for anything but positive numbers.
     """
     if isinstance(weights, (str, bytes)) or not isinstance(weights, Sequence):
-        raise TypeError(f"weights must be a list with a number for each item of {what}, not {type(weights).__name__}")
+        raise TypeError(f"weights must be a list with a number for each item of {items}, not {type(weights).__name__}")
     if len(weights) != n_items:
-        needs = f"{argument('weights')} must have one number for each item of {argument(what)}"
+        needs = f"{argument('weights')} must have one number for each item of {argument(items)}"
         raise WrongArgument(f"{needs}: {n_items}, not {len(weights)}")
     return [_fraction(weight, number) for number, weight in enumerate(weights)]
 

@@ -169,9 +169,9 @@ def _collected(batches: Iterable[WordCounts], threshold: int, sizes: _Sizes) -> 
 
 def _error(sizes: _Sizes, n_tokens: int, limit: Limit, least: int | None) -> Exception:
     n_words, n_bytes, _ = sizes.kept
-    what = f"there are {n_words:,} distinct words with {n_bytes:,} bytes"
+    there_are = f"there are {n_words:,} distinct words with {n_bytes:,} bytes"
     if sizes.threshold > 1:
-        what += " that occur often enough"
+        there_are += " that occur often enough"
     fits = (
         f"no {argument('min_word_count')} would make them fit"
         if least is None
@@ -182,9 +182,9 @@ def _error(sizes: _Sizes, n_tokens: int, limit: Limit, least: int | None) -> Exc
         reason = (
             f"words and bytes can be at most {MOST_CELLS - 1:,} together: use a split pattern that gives shorter pretokens"
         )
-        return OverflowError(f"{what}, and {reason}, or less text; {fits}")
+        return OverflowError(f"{there_are}, and {reason}, or less text; {fits}")
     needed = n_bytes_needed(n_words, n_bytes, n_tokens)
     return MemoryError(
-        f"{what}, and to learn merges from them takes {needed / 1e9:,.2f} GB of memory, where "
+        f"{there_are}, and to learn merges from them takes {needed / 1e9:,.2f} GB of memory, where "
         f"{argument('memory_limit')} allows {(limit.n_bytes or 0) / 1e9:,.2f} GB; {fits}"
     )
