@@ -178,12 +178,12 @@ def test_invalid_arguments_are_refused(arguments, error, message):
         (
             {"superwords": nbbpe.Superwords(after=300, phrase=r" ?([a-z])+"), "pattern": r"(\d)\1|\D+|."},
             ValueError,
-            "has groups that are numbered",
+            "has numbered groups",
         ),
         (
             {"superwords": nbbpe.Superwords(after=300, phrase=r" ?([a-z])+"), "pattern": r"([.!?])\1*|\w+|\s|."},
             ValueError,
-            "has groups that are numbered",
+            "has numbered groups",
         ),
         (
             {"superwords": nbbpe.Superwords(after=300, phrase=r"\b\w+"), "split_with": "compiled"},

@@ -91,8 +91,8 @@ def check_superwords(superwords: object, n_tokens: int, pattern: Pattern) -> Non
         own, joined = n_groups(pattern.regex), n_groups(f"(?:{superwords.phrase})|{pattern.regex}")
         if own and joined > own:
             raise WrongArgument(
-                f"the phrase {superwords.phrase!r} has groups that are numbered, by which a back-reference of the pattern "
-                "would name another group: write them as (?:...)"
+                f"the phrase {superwords.phrase!r} has numbered groups, so a back-reference of the pattern would refer "
+                "to another group: write them as (?:...)"
             )
 
 
