@@ -46,8 +46,8 @@ class Mixture:
         About how many bytes of a source to train on, for all sources, or by name: a number, or a str such as "100MB". A
         larger source is sampled by whole documents, as for `held_out`, and a warning says if more than twice as much is
         left. Its size must be known, so it cannot be an iterator, Arrow data, a pipe, or a remote file whose server does
-        not tell its size. The sizes of compressed text, four times that of the file, and of a column of a file are
-        estimates.
+        not tell its size. The size of compressed text (taken as four times that of the file) and that of a column of a
+        file are estimates.
     held_out
         The share of each source's documents that is never trained on, 0 to less than 1. The provenance of the tokenizer
         says how well it compresses them. In plain text, special tokens separate documents; without special tokens, each
