@@ -162,7 +162,7 @@ def _numbers(file: BinaryIO, dtype: Any, n: int) -> NDArray[Any]:
     """The next `n` numbers of a run."""
     found = read_numbers(file, dtype, n)
     if len(found) < n:
-        raise OSError(f"{file.name!r}, a temporary file of counted words, has been cut: it must not be touched")
+        raise OSError(f"{file.name!r}, a temporary file of counted words, has been cut: no other program may change it")
     return found
 
 
