@@ -38,8 +38,8 @@ class Superwords:
         A regex for the pretokens that may be joined with their neighbours; by default words and contractions, as in GPT-2's
         pattern.
     window
-        Merges are learned from runs of at most so many phrases. A larger window sees more of the pairs of words (a run of n
-        is cut n / window times) and takes more memory, as fewer of the longer runs occur twice.
+        Merges are learned from runs of at most so many phrases. With a larger window, more of the pairs of adjacent words
+        are seen (a run of n is cut n / window times), and more memory is needed, as fewer of the longer runs occur twice.
 
     The tokenizer's pattern is then `(?:phrase)+|pattern`: whole phrases are encoded, by all merges in the order in which
     they were learned. `Tokenizer.extend` learns from whole phrases, too: `TokenRules(max_words=...)` limits its words.

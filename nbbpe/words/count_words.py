@@ -50,7 +50,7 @@ def count_words(
     memory_limit
         Bytes of memory, or a str such as "4GB", for all processes together. Counts that exceed it are written to a
         temporary folder (of the system, or the environment variable TMPDIR), as sorted runs that are then merged. None for
-        three quarters of what the machine and its control groups have left.
+        three quarters of the memory that the machine and its control groups have left.
     output
         A file to write the table to, .parquet or .arrow (also .ipc, .feather), in batches, so that it need not fit in
         memory. It appears when it is complete.
