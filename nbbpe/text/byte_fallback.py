@@ -15,7 +15,7 @@ from .windows import CUT, SEPARATOR
 SIGN = "\u2581"  # ▁, the sign of a space in vocabularies of characters
 _SIGN_BYTES = SIGN.encode()
 _SHORT = 500  # characters, about, that are looked up in a set in less time
-_FEW = 256  # places, of which most texts have fewer
+_FEW, _BYTES_A_PLACE = 256, 4  # most texts have fewer places, or one for as many bytes
 _NOWHERE = np.empty(0, dtype=np.int64)
 
 
@@ -52,9 +52,9 @@ class ByteFallback:
         """The places of a text to cut at, ascending, see `find_unknown`."""
         if data.isascii():
             return _NOWHERE
-        places = np.empty(_FEW, dtype=np.int64)
+        places = np.empty(max(_FEW, len(data) // _BYTES_A_PLACE), dtype=np.int64)  # memory that is not used is not taken
         n_places = self._find(data, places)
-        if n_places > _FEW:
+        if n_places > len(places):
             places = np.empty(n_places, dtype=np.int64)
             self._find(data, places)
         return places[:n_places]
@@ -80,11 +80,15 @@ class ByteFallback:
             places = places[(row < 0) | (places >= breaks[row, 1])]
         if not len(places):
             return data, breaks
-        moved = breaks.copy()
-        moved[:, :2] += np.searchsorted(places, breaks[:, 0], "right")[:, np.newaxis]
-        at = places + np.arange(len(places))
-        found = np.concatenate([moved, np.stack([at, at + 1, np.full(len(at), CUT)], axis=1)])
-        return inserted(data, places, SEPARATOR), found[np.argsort(found[:, 0])]
+        cuts = np.empty((len(places), 3), dtype=np.int64)
+        cuts[:, 0] = places + np.arange(len(places))
+        cuts[:, 1], cuts[:, 2] = cuts[:, 0] + 1, CUT
+        if len(breaks):
+            moved = breaks.copy()
+            moved[:, :2] += np.searchsorted(places, breaks[:, 0], "right")[:, np.newaxis]
+            both = np.concatenate([moved, cuts])
+            cuts = both[np.argsort(both[:, 0], kind="stable")]  # which merges two runs
+        return inserted(data, places, SEPARATOR), cuts
 
 
 def without_signs(data: bytes, breaks: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
