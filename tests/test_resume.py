@@ -542,14 +542,14 @@ def test_files_of_no_part_that_waits_are_removed(small, sources, tmp_path, monke
     for name in *useless, "notes.ends":
         (folder / name).write_bytes(b"old")
     left: list[str] = []
-    take_up = kept_parts._take_up
+    keep_undamaged = kept_parts._keep_undamaged
 
-    def taken_up(*arguments):
-        n_joined = take_up(*arguments)
+    def list_kept(*arguments):
+        n_joined = keep_undamaged(*arguments)
         left.extend(os.listdir(folder))
         return n_joined
 
-    monkeypatch.setattr(kept_parts, "_take_up", taken_up)
+    monkeypatch.setattr(kept_parts, "_keep_undamaged", list_kept)
     encode(small, sources["jsonl"], out)
     assert useless.isdisjoint(left)
     assert {"0", "notes.ends"} <= set(left)

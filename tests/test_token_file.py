@@ -380,7 +380,7 @@ def test_a_file_of_ends_that_does_not_belong_to_the_ids_is_an_error(records, sma
     in_parts = good[:8], good[:-3], good + b"xyz", b""
     for bad in good[:-8], good + bytes(8), longer, swapped, negative, b"x" + good[1:], *in_parts:
         ends.write_bytes(bad)
-        with pytest.raises(ValueError, match=r"records\.bin\.ends does not hold 5 ends of documents, as records\.bin has"):
+        with pytest.raises(ValueError, match=r"records\.bin\.ends .* the 5 ends of documents that records\.bin has"):
             nbbpe.TokenFile(records, small).documents()
     ends.unlink()
     file = nbbpe.TokenFile(records, small)  # the ids are good all the same
@@ -683,7 +683,7 @@ def test_raw_ids_without_sidecar_need_a_dtype_even_if_there_are_none(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
 @pytest.mark.parametrize("make", [os.mkdir, getattr(os, "mkfifo", None)])
 def test_what_is_no_file_in_the_place_of_a_sidecar_or_of_ends_is_named(records, small, make):
-    for ending, message in (".ends", "does not hold 5 ends of documents"), (".json", "must be a file that nbbpe wrote"):
+    for ending, message in (".ends", "does not hold the 5 ends of documents"), (".json", "must be a file that nbbpe wrote"):
         os.remove(f"{records}{ending}")
         make(f"{records}{ending}")  # whoever opened a pipe would wait for ever
         with pytest.raises(ValueError, match=rf"records\.bin\{ending}:? {message}"):

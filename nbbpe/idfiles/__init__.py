@@ -2,22 +2,22 @@
 
 Read writer.py first, then division.py and part_encoder.py.
 
-Written
-writer.py             parts of the sources, encoded by several workers and joined
-division.py           how the sources are divided into parts
-part_encoder.py       the work of a worker
-executor_encoding.py  the same on an executor
-joined_parts.py       parts joined in order
-block_writer.py       a file written in large blocks
-publishing.py         the files appear under their names together
+Writing
+writer.py             encodes text into a file of ids: `encode_file`
+division.py           divides the sources into parts, one task each
+part_encoder.py       encodes one part, in a worker
+executor_encoding.py  encodes parts on an executor
+joined_parts.py       concatenates the encoded parts in order
+block_writer.py       writes a file in large blocks
+publishing.py         puts the finished files in place together
 
-Resumed
-kept_parts.py         which parts of a run are whole, and what is to be encoded again
-manifest.py           the progress of a run as a file
+Resuming
+kept_parts.py         which parts of an earlier run are undamaged, and which to encode again
+manifest.py           stores the progress of a run in a file
 
-Read, and beside the ids
-token_file.py         files of ids as training reads them
-opening.py            maps and checks them
+Reading, and what is stored with the ids
+token_file.py         reads a file of ids for training: `TokenFile`
+opening.py            maps a file of ids into memory and checks it
 sidecar.py            which tokenizer made the ids
 document_ends.py      where documents end
 checksum.py           the checksum of the ids

@@ -1,4 +1,4 @@
-"""A file written in large blocks."""
+"""Writes an output file in large blocks."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import numpy as np
 from ..system.atomic_files import begin_sync, name_in_errors
 from ..system.paths import Path
 
-# The system keeps what is written in pages as large as the write, where it begins at a multiple of its size. 20 MB written
-# 256 kB at a time have taken 20 to 75 ms, and 2 MB at a time 5, as large pages are what there is most of.
+# The page cache uses pages as large as a write that is aligned to its own size, and large free pages are found fastest:
+# writing 20 MB took 20 to 75 ms in blocks of 256 kB, and 5 ms in blocks of 2 MB.
 BLOCK = 2 << 20
-# Blocks that the disk is told of at once: it writes them while the next ones are made, and the sync at the end is short.
-_TOLD = 4
+# The disk is asked to write after each so many blocks: it does while the next are made, and the sync at the end is short.
+_BLOCKS_PER_SYNC = 4
 
 
 class OutputFile:
-    """An unfinished output file, written in blocks; errors of writing name the output."""
+    """An unfinished output file, written in blocks. Write errors name the output and not `path`, a temporary file."""
 
     def __init__(self, path: str, output_path: Path, start: bytes = b"") -> None:
-        """`start` is what the file begins with."""
+        """`start` holds the first bytes of the file."""
         self._file = open(path, "wb")  # noqa: SIM115
         self._output_path = output_path
-        # Memory without zeros, of which a small file touches little.
+        # Not filled with zeros, so that a small file touches little of this memory.
         self._block: memoryview = np.empty(BLOCK, dtype=np.uint8).data
         self._n = 0
         self._n_blocks = 0
@@ -33,7 +33,7 @@ class OutputFile:
             left = memoryview(data).cast("B")
             while left:
                 n = min(len(left), BLOCK - self._n)
-                if n == BLOCK:  # a whole one need not be copied first
+                if n == BLOCK:  # a whole block is written without copying it first
                     self._put(left[:n])
                 else:
                     self._block[self._n : self._n + n] = left[:n]
@@ -58,5 +58,5 @@ class OutputFile:
     def _put(self, block: memoryview) -> None:
         self._file.write(block)
         self._n_blocks += 1
-        if self._n_blocks % _TOLD == 0:
-            begin_sync(self._file, (self._n_blocks - _TOLD) * BLOCK, _TOLD * BLOCK)
+        if self._n_blocks % _BLOCKS_PER_SYNC == 0:
+            begin_sync(self._file, (self._n_blocks - _BLOCKS_PER_SYNC) * BLOCK, _BLOCKS_PER_SYNC * BLOCK)

@@ -1,8 +1,8 @@
-"""The checksum of a file of ids, combined from those of its parts, in any order.
+"""Computes the checksum of a file of ids, from the checksums of its parts, which may be computed in any order.
 
 With the bytes of the ids as little-endian 16-bit numbers, it is the sum of number[i] * BASE^(n - 1 - i), modulo 2^64; in
-Python, `functools.reduce(lambda sum, number: (sum * BASE + number) % 2**64, numbers, 0)`. It tells damage and other ids,
-not what somebody has changed with care. CRC-32 takes a twelfth of the time of encoding, this a hundredth.
+Python, `functools.reduce(lambda sum, number: (sum * BASE + number) % 2**64, numbers, 0)`. It detects damage and other ids,
+but not a deliberate forgery. It takes a hundredth of the time of encoding; CRC-32 would take a twelfth.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _weights() -> NDArray[np.uint64]:
 
 
 def checksum(ids: NDArray[Any]) -> Checksum:
-    """The checksum of ids as they are to be in a file, a contiguous array of little-endian uint16 or uint32."""
+    """The checksum of ids in the form that a file has: a contiguous array of little-endian integers of 2, 4 or 8 bytes."""
     from ..kernels.encoding.checksum import hash_numbers
 
     numbers = ids.view(np.uint16)
@@ -54,8 +54,9 @@ def checksum_of_parts(parts: Iterable[Checksum]) -> Checksum:
 
 
 def moved_to_front(whole: Checksum, last: Checksum) -> Checksum:
-    """The checksum of ids of which the last ones are moved to the front, from that of all and that of the last ones."""
+    """The checksum after the last ids are moved to the front, from the checksums of all ids and of these last ids."""
     from ..kernels.encoding.checksum import BASE
 
-    rest = (whole.value - last.value) * pow(BASE, -last.n_numbers, _MODULUS) % _MODULUS  # BASE is odd
+    # BASE is odd, and so has an inverse modulo 2^64.
+    rest = (whole.value - last.value) * pow(BASE, -last.n_numbers, _MODULUS) % _MODULUS
     return checksum_of_parts([last, Checksum(rest, whole.n_numbers - last.n_numbers)])

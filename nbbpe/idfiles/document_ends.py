@@ -1,4 +1,4 @@
-"""Where documents end in a file of ids (of `ids.bin`, in `ids.bin.ends`), if no separators among the ids say so.
+"""Reads and writes the file of document ends (`ids.bin.ends` for `ids.bin`): where documents end without a separator.
 
 The file holds MAGIC, and then for each document the number of ids up to its end, ascending, as little-endian int64.
 """
@@ -17,9 +17,9 @@ from ..system.beside_ids import ENDS
 from ..system.paths import Path
 from ..system.read_numbers import read_numbers
 
-MAGIC = b"nbbpeEND"  # the first bytes of our files
+MAGIC = b"nbbpeEND"  # the first bytes of the file
 END_DTYPE: np.dtype[Any] = np.dtype("<i8")
-_AT_ONCE = 1 << 16  # ends that are in memory while files are concatenated: there may be as many as ids
+_AT_ONCE = 1 << 16  # ends in memory while files are concatenated: a file may have as many ends as ids
 
 
 def ends_path(ids_path: Path) -> str:
@@ -28,7 +28,7 @@ def ends_path(ids_path: Path) -> str:
 
 
 def is_file_or_nothing(path: str) -> bool:
-    """Whether there is a regular file, or nothing. One call, as it may be replaced between two."""
+    """Whether a path is a regular file, or free. It is looked at once, as it may be replaced between two looks."""
     try:
         return stat.S_ISREG(os.stat(path).st_mode)
     except (FileNotFoundError, NotADirectoryError):
@@ -36,7 +36,7 @@ def is_file_or_nothing(path: str) -> bool:
 
 
 def is_ours(path: str) -> bool:
-    """Whether the name is free, or a file of ends."""
+    """Whether a path is free, or a file of ends that nbbpe wrote."""
     if not is_file_or_nothing(path):
         return False
     with suppress(FileNotFoundError, NotADirectoryError), open(path, "rb") as file:
@@ -45,17 +45,17 @@ def is_ours(path: str) -> bool:
 
 
 def count_ends(path: str) -> int:
-    """The number of ends in a file of ends, 0 without a file."""
+    """The number of ends in a file of ends; 0 if there is no file."""
     if not os.path.exists(path):
         return 0
     return (os.path.getsize(path) - len(MAGIC)) // END_DTYPE.itemsize
 
 
 def append_ends(whole: str, part: str | NDArray[np.int64], n_before: int) -> None:
-    """Write the ends of a part to the end of a file, which is made where it is missing.
+    """Append the ends of a part to the file of ends `whole`, which is made if it is missing.
 
-    part     : an array of them, or a file, which has no magic
-    n_before : how many ids come before those of the part
+    part     : an array of ends, or the path of a file of ends without magic; counted from the beginning of the part
+    n_before : the number of ids before the part
     """
     with open(whole, "ab") as out:
         if out.tell() == 0:
@@ -69,10 +69,10 @@ def append_ends(whole: str, part: str | NDArray[np.int64], n_before: int) -> Non
 
 
 def map_ends(ids_path: Path) -> NDArray[np.int64] | None:
-    """The ends that belong to a file of ids, mapped into memory; None if nbbpe wrote none."""
+    """Map the ends that belong to a file of ids into memory; None if their file is missing or invalid."""
     path = ends_path(ids_path)
     try:
-        if not is_file_or_nothing(path):  # to open a pipe would wait for a writer without end
+        if not is_file_or_nothing(path):  # opening a pipe would wait for a writer forever
             return None
         with open(path, "rb") as file:
             n_ends, rest = divmod(os.fstat(file.fileno()).st_size - len(MAGIC), END_DTYPE.itemsize)
@@ -80,11 +80,14 @@ def map_ends(ids_path: Path) -> NDArray[np.int64] | None:
                 return None
             return np.memmap(file, dtype=END_DTYPE, mode="r", offset=len(MAGIC), shape=(n_ends,))
     except OSError:
-        return None  # a caller that needs them raises an error
+        return None  # see `checked_ends`, which raises an error if ends are needed
 
 
 def checked_ends(ids_path: Path, ends: NDArray[np.int64] | None, n_ends: int, n_ids: int) -> NDArray[np.int64]:
-    """Mapped ends as int64[n_ends] in memory. Raises FileNotFoundError, or ValueError for another file's."""
+    """Copy mapped ends to an int64[n_ends]. Raises FileNotFoundError, or ValueError if they do not fit the file of ids.
+
+    n_ends, n_ids : the numbers of ends and of ids in the sidecar
+    """
     if not n_ends:
         return np.empty(0, dtype=np.int64)
     path = ends_path(ids_path)
@@ -93,7 +96,7 @@ def checked_ends(ids_path: Path, ends: NDArray[np.int64] | None, n_ends: int, n_
     found = np.empty(0, dtype=np.int64) if ends is None else np.array(ends, dtype=np.int64)
     if len(found) != n_ends or found[-1] > n_ids or found[0] < 0 or (np.diff(found) < 0).any():
         raise ValueError(
-            f"{path} does not hold {n_ends:,} ends of documents, as {os.path.basename(os.fspath(ids_path))} has them: one "
+            f"{path} does not hold the {n_ends:,} ends of documents that {os.path.basename(os.fspath(ids_path))} has: one "
             "was changed without the other; encode the text again"
         )
     return found

@@ -1,4 +1,4 @@
-"""Encoding on an executor: a task is a part of a source, and returns the files that a worker here would write."""
+"""Encodes on an executor: a task is a part of a source, and returns the files that a local worker would write."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class EncodedPart(NamedTuple):
     """What a task returns.
 
     files    : the content of each file of the part, by name
-    finished : what the part came to
+    finished : the counts and checksums of the part
     """
 
     files: dict[str, bytes]
@@ -34,9 +34,9 @@ class EncodedPart(NamedTuple):
 
 
 def encode_part(task: Task, encoder: PartEncoder) -> EncodedPart:
-    """Encode a part into files of a temporary folder, and return them. The same however often it is called."""
+    """Encode a part into files of a temporary folder, and return their contents. It can safely be called again."""
     with tempfile.TemporaryDirectory() as folder, named_instead(folder, tempfile.gettempdir()):
-        # An error of writing here is about this folder, not about the disk of the output.
+        # A write error in this process is about its temporary folder, not about the output.
         here = encoder._replace(folder=folder, output_path=tempfile.gettempdir())
         (finished,) = [each for each in here.run(task) if isinstance(each, Finished)]
         files = {}
@@ -47,7 +47,7 @@ def encode_part(task: Task, encoder: PartEncoder) -> EncodedPart:
 
 
 def encode_on(executor: Any, encoder: PartEncoder, tasks: Sequence[Task]) -> Results:
-    """As `run_jobs` with such encoders; the executor's workers need not reach their folder."""
+    """Like `run_jobs` with PartEncoders, but on an executor, whose workers need no access to the encoder's folder."""
     sent = [(number, portable_part(part)) for number, part in tasks]
     for position, done in run_on(executor, partial(encode_part, encoder=encoder), sent):
         with name_in_errors(encoder.output_path):

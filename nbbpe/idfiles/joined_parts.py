@@ -1,4 +1,4 @@
-"""Encoded parts joined in order: their ids in one file, and the ends of their documents beside it."""
+"""Concatenates encoded parts in order: their ids in one file, and the ends of their documents beside it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ shutil: Any = imported_on_use("shutil")
 
 
 class JoinedParts:
-    """The file "0" of a folder, in which finished parts are joined in order, and their ends of documents beside it.
+    """The file "0" of a folder, in which finished parts are joined in order, with their document ends beside it.
 
-    finished : the parts that are finished, by number; more come to it
-    ends     : by the numbers of parts that are not joined, ends of documents that are in no file
+    n_ids : the number of ids joined
+    ends  : the document ends of parts that are not joined yet, by part number, if no file holds them
     """
 
     def __init__(self, folder: str, first_file: int, copies: bool, n_parts: int, finished: Mapping[int, Finished]) -> None:
-        """Part i is in file `first_file` + i; `n_parts` are joined already; without `copies`, a Joiner joins the ids."""
+        """Part i is in file `first_file` + i; `n_parts` are joined already; without `copies`, a Joiner writes the ids.
+
+        finished : the finished parts, by number; the caller adds more
+        """
         self._folder = folder
         self._first_file = first_file
         self._copies = copies
@@ -36,7 +39,7 @@ class JoinedParts:
         self.ends: dict[int, NDArray[np.int64]] = {}
 
     def join(self) -> None:
-        """Join the parts whose turn has come."""
+        """Join all parts that are finished and come next in order."""
         whole = os.path.join(self._folder, "0")
         while self._n_parts in self._finished:
             part = os.path.join(self._folder, str(self._first_file + self._n_parts))
@@ -49,17 +52,17 @@ class JoinedParts:
                 if self._copies:
                     _append(whole, part)
                     os.remove(part)
-                if has_ends:  # still, as a part that is not joined whole is encoded again without them
+                if has_ends:  # removed last: if a run is killed before, a resumed one still finds the part whole
                     os.remove(ends_path(part))
             self.n_ids += self._finished[self._n_parts].n_ids
             self._n_parts += 1
 
 
 def _append(whole: str, part: str) -> None:
-    """Copy the bytes of one file to the end of another; within the kernel, where the system and the disk can."""
+    """Append the file `part` to the file `whole`; within the operating system, if the system and the disk support that."""
     with open(part, "rb", buffering=0) as file:
         if sys.platform == "linux":
-            # Not every file system can: what is left is copied below, which also says why where it cannot be written.
+            # Not every file system supports sendfile. The rest is copied below, and an error of writing is raised there.
             with suppress(OSError), open(whole, "r+b", buffering=0) as out:
                 out.seek(0, os.SEEK_END)
                 while os.sendfile(out.fileno(), file.fileno(), None, 1 << 30):

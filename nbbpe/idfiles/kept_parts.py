@@ -1,8 +1,7 @@
-"""The files of a run that can be resumed: which of them are whole, what is joined already, what must be encoded again.
+"""Keeps the parts of a run that can be resumed, and finds which are undamaged and which must be encoded again.
 
-In the folder, "0" is the file of ids as it grows; part i, from 0, is in file i + 1 until it is joined. The ends of
-documents lie beside each. Nothing is synced: after a kill or a loss of power, the checksum of a file tells whether it is
-whole.
+In the folder, the file "0" is the growing file of ids; part i, from 0, is in file i + 1 until it is joined to it. The ends
+of documents are beside each. Nothing is synced: after a kill or a power failure, checksums tell which files are undamaged.
 """
 
 from __future__ import annotations
@@ -27,27 +26,27 @@ from .manifest import NAME, EncodingJob, Finished, Span, new_manifest, read_mani
 
 shutil: Any = imported_on_use("shutil")
 
-_AT_ONCE = 1 << 20  # numbers that are read at a time
+_AT_ONCE = 1 << 20  # numbers read at a time
 
 
 def folder_of(output_path: Path) -> str:
-    """The folder of the finished parts of an output: next to the file that is written."""
+    """The folder of an output's finished parts, next to the output (for a symlink: next to what it points to)."""
     return target_of(output_path) + ".resume"
 
 
 def remove_parts(output_path: Path) -> None:
-    """Remove the parts that runs on this output have kept, unless one of them is at work."""
+    """Remove the parts that earlier runs on this output have kept, unless such a run is still at work."""
     remove_kept_folder(folder_of(output_path))
 
 
 @contextmanager
 def kept_parts(output_path: Path, job: EncodingJob, in_forks: bool = True) -> Iterator[KeptParts]:
-    """The parts that runs of the same job have kept; if there are any, they stay after an error.
+    """Open the folder of an output's kept parts. After an error, it stays if at least one part is finished.
 
-    in_forks : see kept_folder
+    in_forks : see `kept_folder`
 
-    Raises ValueError where the job differs, BlockingIOError while another run is at work, FileExistsError where the
-    folder's name is taken.
+    Raises ValueError if the kept parts are of another job, BlockingIOError if another run is still at work,
+    FileExistsError if something else has the folder's name.
     """
     check_name_beside(output_path, folder_of(output_path))
     with kept_folder(folder_of(output_path), in_forks) as folder:
@@ -61,7 +60,7 @@ def kept_parts(output_path: Path, job: EncodingJob, in_forks: bool = True) -> It
 
 
 class KeptParts:
-    """The parts of a job; `plan` is called first."""
+    """The kept parts of a job. Call `plan` first."""
 
     def __init__(self, folder: KeptFolder, job: EncodingJob) -> None:
         self._folder = folder
@@ -72,7 +71,7 @@ class KeptParts:
 
     @property
     def part_bytes(self) -> int | None:
-        """The size of parts where a run has begun; None where none has."""
+        """The size of the parts in the run that is resumed; None if there is no earlier run."""
         return None if self._manifest is None else self._manifest.part_bytes
 
     @property
@@ -81,9 +80,9 @@ class KeptParts:
         return {} if self._manifest is None else self._manifest.finished
 
     def plan(self, part_bytes: int, spans: list[Span], header: int, dtype: np.dtype[Any]) -> None:
-        """Begin, or go on where a run has begun: then `finished` are the parts whose files are whole.
+        """Begin a run, or resume one: then `finished` holds the parts whose files are undamaged.
 
-        The first `n_joined` of them are joined in the file "0", which begins with `header` bytes to be filled in.
+        The first `n_joined` parts are joined in the file "0", which begins with `header` bytes that are filled in later.
         """
         if self._manifest is not None and self._manifest.spans != spans:
             raise ValueError(
@@ -92,7 +91,7 @@ class KeptParts:
             )
         if self._manifest is None:
             self._manifest = new_manifest(self._folder.file(NAME), self._job, part_bytes, spans)
-        self.n_joined = _take_up(self.folder, header, dtype, self.finished, len(spans))
+        self.n_joined = _keep_undamaged(self.folder, header, dtype, self.finished, len(spans))
 
     def add(self, number: int, finished: Finished) -> None:
         """Note that the files of a part are complete."""
@@ -100,30 +99,32 @@ class KeptParts:
         self._manifest.add(number, finished)
 
     def hand_over(self, folder: str) -> str:
-        """Put the complete file of ids, with its ends, into a scratch folder, too; returns its path there.
+        """Link or copy the complete file of ids and its ends into a scratch folder, and return the new path of the ids.
 
-        So a run that is killed while these files get their names finds them here again.
+        The kept files stay: if the run is killed while the others are published, the next run finds them here.
         """
         path, whole = os.path.join(folder, "0"), self._folder.file("0")
         for mine, theirs in (whole, path), (ends_path(whole), ends_path(path)):
             if os.path.exists(mine):
                 try:
                     os.link(mine, theirs)
-                except OSError:  # a file system without links
+                except OSError:  # a file system without hard links
                     shutil.copyfile(mine, theirs)
         return path
 
     def done(self) -> None:
-        """Say that the output has its name: nothing is kept any more."""
+        """Remove the folder, as the output is published."""
         self._folder.done()
 
 
-def _take_up(folder: str, header: int, dtype: np.dtype[Any], finished: dict[int, Finished], n_parts: int) -> int:
-    """Leave in a folder only files that are whole, and in `finished`, of `n_parts`, only their parts; returns how many are
-    joined."""
+def _keep_undamaged(folder: str, header: int, dtype: np.dtype[Any], finished: dict[int, Finished], n_parts: int) -> int:
+    """Remove damaged and unfinished parts from a folder, and from `finished`; return how many parts are joined.
+
+    n_parts : the number of all parts of the job
+    """
     path = os.path.join(folder, "0")
     in_order = [finished[i] for i in takewhile(finished.__contains__, count())]
-    n_joined = _n_whole(path, header, dtype, in_order)
+    n_joined = _n_joined_undamaged(path, header, dtype, in_order)
     is_complete = n_joined == n_parts
     _set_size(path, header + sum(finished[i].n_ids for i in range(n_joined)) * dtype.itemsize, is_complete)
     if n_ends := sum(finished[i].n_ends for i in range(n_joined)):
@@ -141,8 +142,8 @@ def _take_up(folder: str, header: int, dtype: np.dtype[Any], finished: dict[int,
     return n_joined
 
 
-def _n_whole(path: str, header: int, dtype: np.dtype[Any], parts: list[Finished]) -> int:
-    """With how many of the parts a file begins, undamaged."""
+def _n_joined_undamaged(path: str, header: int, dtype: np.dtype[Any], parts: list[Finished]) -> int:
+    """Count how many of the parts, from the first on, are undamaged in the file in which they are joined."""
     n_ids = 0
     with suppress(FileNotFoundError), open(path, "rb") as file, _open_ends(ends_path(path), MAGIC) as ends:
         file.seek(header)
@@ -155,7 +156,7 @@ def _n_whole(path: str, header: int, dtype: np.dtype[Any], parts: list[Finished]
 
 
 def _is_whole(path: str, dtype: np.dtype[Any], part: Finished) -> bool:
-    """Whether the files of a part that is not joined yet are as they were written."""
+    """Whether the files of a part that is not joined yet are undamaged."""
     with suppress(FileNotFoundError), open(path, "rb") as file, _open_ends(ends_path(path), b"") as ends:
         return _is_next(file, ends, dtype, part, 0) and not file.read(1) and not (part.n_ends and ends and ends.read(1))
     return False
@@ -163,7 +164,7 @@ def _is_whole(path: str, dtype: np.dtype[Any], part: Finished) -> bool:
 
 @contextmanager
 def _open_ends(path: str, magic: bytes) -> Iterator[BinaryIO | None]:
-    """A file of ends after its magic, None if there is none."""
+    """Open a file of ends and read its magic; None if there is no such file, or it has another magic."""
     if not os.path.exists(path):
         yield None
         return
@@ -172,7 +173,7 @@ def _open_ends(path: str, magic: bytes) -> Iterator[BinaryIO | None]:
 
 
 def _is_next(ids: BinaryIO, ends: BinaryIO | None, dtype: np.dtype[Any], part: Finished, n_before: int) -> bool:
-    """Whether the next ids and ends in two files are those of a part, before which there are `n_before` ids."""
+    """Whether the next ids and ends in two open files are those of a part. `n_before` ids precede the part."""
     if _checksum_of_next(ids, dtype, part.n_ids) != part.checksum:
         return False
     if not part.n_ends:
@@ -181,7 +182,7 @@ def _is_next(ids: BinaryIO, ends: BinaryIO | None, dtype: np.dtype[Any], part: F
 
 
 def _checksum_of_next(file: BinaryIO, dtype: np.dtype[Any], n: int, minus: int = 0) -> Checksum | None:
-    """The checksum of the next `n` numbers of a file, each less `minus`; None where the file ends before."""
+    """The checksum of the next `n` numbers of a file, with `minus` subtracted from each; None if there are fewer."""
     parts = []
     while n:
         numbers = read_numbers(file, dtype.newbyteorder("<"), min(n, _AT_ONCE))
@@ -193,10 +194,10 @@ def _checksum_of_next(file: BinaryIO, dtype: np.dtype[Any], n: int, minus: int =
 
 
 def _set_size(path: str, size: int, is_complete: bool) -> None:
-    """Cut a file to a size; one that is missing is made, of zeros.
+    """Truncate a file to a size; a missing file is made, filled with zeros.
 
-    One that has another name, too, is copied before it changes, now or as parts are joined until it `is_complete`: a run
-    that was killed when it had published the file has left both.
+    A killed run may have published the file, which then has two names (hard links). If parts are still to be joined to it
+    (it is not `is_complete`), the file is copied first, so that the published one does not change.
     """
     with suppress(FileNotFoundError):
         about = os.stat(path)

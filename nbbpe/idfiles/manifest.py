@@ -1,7 +1,7 @@
-"""The progress of a run that can be resumed, as a file of JSON lines: its job, and a line for each finished part.
+"""Stores the progress of a run that can be resumed, as JSON lines: the first is the job, each other a finished part.
 
-Lines are only ever appended. So a run that is killed tears the last line at most, and a line that cannot be read only means
-that its part is encoded again.
+Lines are only ever appended, so a killed run leaves at most the last line incomplete. The part of a line that cannot be
+read is encoded again.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _VERSION = 1
 _PLACES: dict[str, Callable[..., Place]] = {kind.__name__: kind for kind in (Line, Row, Record)}
 _WORDS = {"bytes": "bytes", "mtime_ns": "time of the last change", "digest": "content"}
 
-# Of a part: the number of its input, where it begins, and where it ends (None: at the end), see Part.span.
+# The number of a part's input, where the part begins, and where it ends (None: at the end of the input), see Part.span.
 Span = tuple[int, int, "int | None"]
 
 
 class Finished(NamedTuple):
-    """A part whose files are complete: the figures that a resumed run needs, so that it need not read the part again.
+    """The counts and checksums of a finished part, which a resumed run uses instead of encoding the part again.
 
-    n_read   : bytes of the source
+    n_read   : bytes read from the source
     checksum : of the ids
-    ends     : the same of the ends of documents in their file, which count from the beginning of the part
+    ends     : the checksum of the ends of documents, each counted from the beginning of the part
     """
 
     n_read: int
@@ -47,12 +47,12 @@ class Finished(NamedTuple):
 
 
 class EncodingJob(NamedTuple):
-    """What must be the same for a run to be resumed, as it is written in the first line.
+    """What a run must have in common with the run that it resumes. The first line of the manifest stores it.
 
-    tokenizer : its fingerprint
-    made_by   : the version of nbbpe and the digest of the character classes
-    options   : of encode_file, those that decide about the ids
-    sources   : of each input its path (of which the last component counts), size, time of the last change and digest
+    tokenizer : the fingerprint
+    made_by   : the versions of nbbpe and Unicode, and the digest of the character classes
+    options   : the arguments of encode_file that affect the ids
+    sources   : the path (only its last component is compared), size, modification time and digest of each input
     """
 
     tokenizer: str
@@ -62,14 +62,14 @@ class EncodingJob(NamedTuple):
 
 
 def describe_sources(inputs: Sequence[Input]) -> list[dict[str, Any]]:
-    """The sources of a job. Raises ValueError for one that can be read once only, as then nothing can be resumed."""
+    """Describe the sources of a job. Raises ValueError for one that can be read only once, and so not resumed."""
     described = []
     for each in inputs:
         file, size = each.file, each.size()
         if file is None or size is None:
-            what = "documents and Arrow data" if file is None else f"pipes and the like, as {file.name!r} is,"
-            needs = argument("resume", True)
-            raise WrongArgument(f"{needs} needs files, which can be read again; {what} can be read once only")
+            source = "documents and Arrow data" if file is None else f"pipes and the like, as {file.name!r} is,"
+            option = argument("resume", True)
+            raise WrongArgument(f"{option} needs files, which can be read again; {source} can be read once only")
         described.append(
             {"path": file.name, "bytes": size, "mtime_ns": each.mtime_ns(), "digest": sampled_digest(file, size)}
         )
@@ -77,7 +77,7 @@ def describe_sources(inputs: Sequence[Input]) -> list[dict[str, Any]]:
 
 
 class Manifest(NamedTuple):
-    """Its path, the size of the job's parts, their spans, and which are finished, by number from 0."""
+    """The manifest of a job: its path, the size and the spans of the job's parts, and the finished parts by number."""
 
     path: str
     part_bytes: int
@@ -87,14 +87,14 @@ class Manifest(NamedTuple):
     def add(self, number: int, finished: Finished) -> None:
         """Note that a part is finished."""
         self.finished[number] = finished
-        # Opened each time, and written by one call, so that a line is there or torn, but never mixed with another.
+        # Each line is written by one unbuffered call, so that a killed run leaves at most this line incomplete.
         with open(self.path, "ab", buffering=0) as file:
             places = [(type(place).__name__, place, reason) for place, reason in finished.skipped.first]
             file.write(json.dumps([number, *finished[:5], [finished.skipped.n, places]]).encode() + b"\n")
 
 
 def new_manifest(path: str, job: EncodingJob, part_bytes: int, spans: list[Span]) -> Manifest:
-    """Write the manifest of a job of which no part is finished."""
+    """Write the manifest of a job before its first part is finished."""
     about = {"format": _FORMAT, "version": _VERSION, **job._asdict(), "part_bytes": part_bytes, "parts": spans}
     with open(path + ".new", "wb") as file:
         file.write(json.dumps(about).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""Opens files of ids: mapped into memory, with what belongs to them, and checked to fit together."""
+"""Opens a file of ids with its sidecar and its document ends, and checks that they fit together."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from .document_ends import map_ends
 from .publishing import publishing
 from .sidecar import Described, check_described, find_sidecar, sidecar_path
 
-_MOST_HEADER = 1 << 16  # bytes of a .npy file before its ids: NumPy reads a header of 10,000 at most
+_MOST_HEADER = 1 << 16  # bytes of a .npy file before its ids; NumPy reads headers of up to 10,000
 
-# The ids of a file, the ends of its documents and its sidecar, if it has these.
+# The mapped ids, the ends of documents, and the contents of the sidecar. The last two are None if there are none.
 Opened = tuple["np.memmap[Any, np.dtype[Any]]", NDArray[np.int64] | None, dict[str, Any] | None]
 
 
 def open_ids(path: str, dtype: np.dtype[Any] | None) -> Opened:
-    """Map a file of ids, with its sidecar and its ends.
+    """Map a file of ids and its document ends into memory, and read its sidecar.
 
-    Raises OSError, or ValueError that names what does not fit; no value of the sidecar is used before it is checked.
+    Raises OSError, or ValueError that names what does not fit. Each value of the sidecar is checked before it is used.
     """
     with suppress(FileNotFoundError, ValueError):
-        return _open_at_once(path, dtype)
-    # Another process may be replacing the files at this moment.
+        return _open_unlocked(path, dtype)
+    # Another process may be replacing the files: wait until it has finished, and try again.
     with publishing(os.path.realpath(path), shared=True):
-        return _open_at_once(path, dtype)
+        return _open_unlocked(path, dtype)
 
 
-def _open_at_once(path: str, dtype: np.dtype[Any] | None) -> Opened:
-    """See open_ids. While the files are replaced, one may be missing or not fit the others."""
+def _open_unlocked(path: str, dtype: np.dtype[Any] | None) -> Opened:
+    """Do the work of `open_ids` once. It may fail while another process replaces the files."""
     check_mappable(path)
     with open(path, "rb") as file:
         beside, about = find_sidecar(path)
@@ -46,34 +46,34 @@ def _open_at_once(path: str, dtype: np.dtype[Any] | None) -> Opened:
         if about:
             check_described(beside, about, n_ids, found)
         ends = map_ends(beside) if about and about["document_ends"] else None
-        # The other files change only while the file of ids does not exist. If that is still the same, so is all that was
-        # read.
+        # The sidecar and the ends are replaced only while no file of ids has the name (see publishing.py). So if the name
+        # still belongs to the file opened here, all three belong together.
         if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
             raise ValueError(f"{path} was replaced while it was opened: open it again")
         return map_ids(file, found, offset, n_ids), ends, about
 
 
 def map_ids(file: BinaryIO, dtype: np.dtype[Any], offset: int, n_ids: int) -> np.memmap[Any, np.dtype[Any]]:
-    """The ids in an open file, mapped into memory, read only.
+    """Map the ids in an open file into memory, read only.
 
-    offset : of the first one, in bytes
+    offset : the position of the first id, in bytes
     """
     if n_ids:
         return np.memmap(file, dtype=dtype, mode="r", offset=offset, shape=(n_ids,))
-    none = np.empty(0, dtype=dtype).view(np.memmap)  # as no system maps a file of no bytes
-    none.flags.writeable = False
-    return none
+    empty = np.empty(0, dtype=dtype).view(np.memmap)  # no system maps zero bytes
+    empty.flags.writeable = False
+    return empty
 
 
 def _measure(
     file: BinaryIO, path: str, dtype: np.dtype[Any] | None, about: dict[str, Any] | None
 ) -> tuple[np.dtype[Any], int, int]:
-    """The content of an open file of ids: (dtype, offset of the first id in bytes, number of ids). Raises as `open_ids`."""
+    """Return (dtype, offset of the first id in bytes, number of ids) of an open file of ids. Raises as `open_ids` does."""
     size = os.fstat(file.fileno()).st_size
     if is_lfs_pointer(file, size):
         raise ValueError(f"{path} {IS_LFS_POINTER}")
     file.seek(0)
-    found, offset, said = read_npy_header(file, path) if path.endswith(".npy") else (None, 0, None)
+    found, offset, n_in_header = read_npy_header(file, path) if path.endswith(".npy") else (None, 0, None)
     if found is None:
         found = np.dtype(about["dtype"]).newbyteorder("<") if about else dtype
     if found is None:
@@ -89,20 +89,23 @@ def _measure(
             f"{path} has {size - offset:,} bytes of ids, which is not a multiple of the {found.itemsize} bytes of a "
             f"{found}: it was truncated, or holds something else"
         )
-    if said is not None and said != n_ids:
-        raise ValueError(f"{path} holds {n_ids:,} ids, and its header says {said:,}: it was truncated or added to")
+    if n_in_header is not None and n_in_header != n_ids:
+        raise ValueError(f"{path} holds {n_ids:,} ids, and its header says {n_in_header:,}: it was truncated or added to")
     return found, offset, n_ids
 
 
 def read_npy_header(file: Any, path: str) -> tuple[np.dtype[Any], int, int]:
-    """(dtype, offset of the first id in bytes, number of ids) of a .npy file. Raises ValueError if it holds no ids."""
-    # No more than a header has: NumPy asks a file for as many bytes as the header says, 4 GB or less, and gets that memory.
+    """Return (dtype, offset of the first id in bytes, number of ids) of a .npy file.
+
+    Raises ValueError for a file that is not a 1-D array of integers.
+    """
+    # NumPy gets only the first bytes: a damaged header may state a length of up to 4 GB, and NumPy would allocate that.
     start = io.BytesIO(file.read(_MOST_HEADER))
     try:
         version = np.lib.format.read_magic(start)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, _, dtype = read(start)
-    except Exception as error:  # NumPy parses the header as Python, and passes on whatever that raises
+    except Exception as error:  # NumPy evaluates the header as a Python literal, which may raise anything
         raise ValueError(f"{path} is not a NumPy array file ({cut(str(error), 200)})") from None
     if len(shape) != 1 or dtype.kind not in "iu":
         raise ValueError(
@@ -112,7 +115,7 @@ def read_npy_header(file: Any, path: str) -> tuple[np.dtype[Any], int, int]:
 
 
 def check_tokenizer(path: str, about: dict[str, Any] | None, tokenizer: Described) -> None:
-    """Raise ValueError unless the sidecar of a file says that this tokenizer made its ids."""
+    """Raise ValueError unless the sidecar `about` says that `tokenizer` made the ids."""
     if about is None:
         raise ValueError(
             f"{path} has no sidecar {os.path.basename(sidecar_path(path))} that says which tokenizer made its ids: encode "
@@ -127,7 +130,7 @@ def check_tokenizer(path: str, about: dict[str, Any] | None, tokenizer: Describe
     theirs, ours = about.get("character_classes"), tokenizer.provenance.get("character_classes")
     if theirs is not None and ours is not None and theirs != ours:
         raise ValueError(
-            f"{path} was encoded with regex {about['versions'].get('regex')}, which classes some characters differently "
-            f"(letter, digit or other) from the version that this tokenizer was made with (digests "
+            f"{path} was encoded with regex {about['versions'].get('regex')}, which classifies some characters (as letter, "
+            "digit or other) differently from the version that this tokenizer was made with (digests "
             f"{theirs} and {ours}): encode the text again, or pass check=False"
         )

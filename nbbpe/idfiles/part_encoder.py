@@ -1,4 +1,4 @@
-"""The work of a worker: it encodes parts of sources into files of ids, and of the ends of documents."""
+"""Encodes parts of sources, in a worker, into files of ids and files of document ends."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _REPORT_BYTES = 2 << 20  # of ids between two reports of progress
 class EncodesFiles(Described, EncodesParts, Protocol):
     """The methods of a Tokenizer that writing a file of ids needs."""
 
-    @lazy  # as the Tokenizer declares it: pyright takes no property for it, and would refuse tok.encode_file
+    @lazy  # as in Tokenizer: with a property here, pyright would reject tok.encode_file
     def _encoder(self) -> Encoder: ...
 
     def _splitting_with(self, split_with: str | None) -> EncodesFiles: ...
@@ -41,15 +41,15 @@ class EncodesFiles(Described, EncodesParts, Protocol):
     def _allowed_tokens(self, allowed_special: Choice | None) -> list[str] | None: ...
 
     def encode_iterable(self, texts: Iterable[Text], *, allowed_special: Choice = ALL) -> Iterator[int]:
-        """The ids of the joined texts, one by one."""
+        """Yield the ids of the concatenated texts, one by one."""
 
 
 class PartEncoder(NamedTuple):
     """Encodes parts of sources: a Job for workers.
 
-    With a `joiner`, parts are written by it; without, part `number` into the file of that name in the folder. File 0 begins
-    with `header` bytes to be filled in. Ends of documents are written beside that file, or, of a small part with a joiner,
-    they are a result; they are those of records, and with `ends_of_files` of files of plain text.
+    With a `joiner`, the joiner writes the ids; without, those of part `number` go to the file of that name in `folder`.
+    File 0 begins with `header` bytes that are filled in later. The ends of documents go to a file beside it; with a joiner,
+    those of a small part are yielded instead. Records have ends, and with `ends_of_files` also files of plain text.
     """
 
     tokenizer: EncodesFiles
@@ -65,8 +65,8 @@ class PartEncoder(NamedTuple):
     def run(self, task: tuple[int, Part]) -> Iterator[int | NDArray[np.int64] | Finished]:
         """Encode part `number`.
 
-        Yields the bytes read now and then, the ends of documents that are in no file, as END_DTYPE[n], and, when its files
-        are complete, what the part came to.
+        Yields from time to time the number of bytes read since the last time; then the ends of documents that were not
+        written to a file, if any, as END_DTYPE[n]; and last, when the files are complete, a Finished.
         """
         number, part = task
         n_ids = n_waiting = 0
@@ -75,14 +75,14 @@ class PartEncoder(NamedTuple):
         checksums = []
         with ExitStack() as files:
 
-            def opened(path: str, start: bytes) -> OutputFile:
+            def open_output(path: str, start: bytes) -> OutputFile:
                 return files.enter_context(OutputFile(path, self.output_path, b"" if number else start))
 
             path = os.path.join(self.folder, str(number))
             writer: Sink = (
-                files.enter_context(self.joiner.part(number)) if self.joiner else opened(path, bytes(self.header))
+                files.enter_context(self.joiner.part(number)) if self.joiner else open_output(path, bytes(self.header))
             )
-            ends_file = _EndsFile(partial(opened, ends_path(path), MAGIC))
+            ends_file = _EndsFile(partial(open_output, ends_path(path), MAGIC))
             for ids, ends in self.tokenizer.encode_part(part, self.separator_id, tally, self.allowed_special):
                 ids = ids.astype(dtype, copy=False)
                 writer.write(ids.data)
@@ -106,13 +106,13 @@ class PartEncoder(NamedTuple):
         yield Finished(tally.n_read, n_ids, checksum_of_parts(checksums), ends_file.n_ends, ends_checksum, tally.skipped())
 
     def finish(self) -> None:
-        """Nothing is left to say."""
+        """Do nothing: `run` has yielded all results."""
 
 
 class _EndsFile:
-    """The ends of a part's documents on their way to a file, which is opened for the first of them.
+    """Collects the ends of a part's documents, and writes them to a file that is opened for the first of them.
 
-    They are written many at a time, as after each call of a kernel a thread may have to wait for another one.
+    They are written many at a time, because writing calls a kernel, after which a thread may have to wait for another.
     """
 
     def __init__(self, open_file: Callable[[], OutputFile]) -> None:
@@ -123,21 +123,21 @@ class _EndsFile:
         self.checksums: list[Checksum] = []
 
     def add(self, ends: NDArray[np.int64]) -> None:
-        """Add ends, to be written with the next ones."""
+        """Add ends, without writing them yet."""
         self._waiting.append(ends)
 
     def is_begun(self) -> bool:
-        """Whether some have been written."""
+        """Whether ends have been written."""
         return self._file is not None
 
     def write(self) -> None:
-        """Write the ends that wait."""
+        """Write the waiting ends."""
         if self._waiting:
             self._file = self._file or self._open_file()
             self._file.write(self.take().data)
 
     def take(self) -> NDArray[np.int64]:
-        """The ends that wait, for the caller to write."""
+        """Return the waiting ends, for the caller to write, and count them as written."""
         if not self._waiting:
             return np.empty(0, dtype=END_DTYPE)
         ends = np.concatenate(self._waiting).astype(END_DTYPE, copy=False)

@@ -1,9 +1,9 @@
-"""A file of ids with its sidecar and its ends of documents, published together under a lock.
+"""Publishes a file of ids, its sidecar and its document ends together: puts them under their names, under a lock.
 
-No system can rename several files at once. So while the other files change, there is no file under the output's name: a
-reader at that moment finds no file, and a run that is killed then leaves none, but never ids with the sidecar of others.
-(If the ids were replaced last, the older ids would have a wrong sidecar until then; if first, the new ids would.) That
-moment takes a few renames, and `TokenFile` waits for it to pass. A process that has the older ids mapped keeps them.
+No system can rename several files at once. So the old ids are moved away first, and the new ids come last: while the other
+files change, the output's name does not exist. A reader at that moment finds no file, and a run that is killed then leaves
+none, but ids never have the sidecar of other ids. That moment takes a few renames, and `TokenFile` waits until it has
+passed. A process that has mapped the old ids keeps them.
 """
 
 from __future__ import annotations
@@ -28,30 +28,29 @@ shutil: Any = imported_on_use("shutil")
 if sys.platform != "win32":
     import fcntl
 
-_PATIENCE = 10.0  # seconds to wait for another process, which publishes in milliseconds; after that, go on without the lock
+_PATIENCE = 10.0  # seconds to wait for the lock, which is usually held for milliseconds; after that, go on without it
 
 
 def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
-    """Give a finished file of ids (`whole`, in a scratch folder) its name, with the sidecar `about`.
+    """Move a finished file of ids (`whole`, in a scratch folder) to its name, with the sidecar `about`.
 
-    The ends of documents are those beside `whole`, where `about` says that there are any. Of several runs on one output,
-    the last to come here wins whole. After an error the older files are back; after Ctrl-C, either all are older or all are
-    new; after a kill there are the older files, the new ones, or no ids under that name. Raises what `check_replaceable`
-    does.
+    If `about` says that there are document ends, their file is beside `whole`. If several runs write the same output, all
+    files are of the run that publishes last. After an error, the old files are back; after Ctrl-C, all files are old or all
+    are new; after a kill, all are old, all are new, or the file of ids is missing. Raises what `check_replaceable` does.
     """
     write_sidecar(whole, about)
     target = target_of(ids_path)
     for name_of in os.fspath, sidecar_path, ends_path:
         with suppress(OSError):
-            shutil.copymode(name_of(target), name_of(whole))  # as `put` would do, if the older files were still there
-        # Syncing a large file takes seconds, so it is done before the lock is taken and the older ids are moved away.
+            shutil.copymode(name_of(target), name_of(whole))  # `put` cannot, as the old files are moved away before it
+        # Syncing a large file takes seconds, so it is done before the lock is taken and the old ids are moved away.
         sync(name_of(whole))
     aside = os.path.dirname(whole)
-    # All files are next to the file that a symlink points to, so that there is one sidecar for all names of that file.
-    # Ctrl-C is answered when all have their names: a second one would end the undoing, and the older files would be lost.
+    # For a symlink, all files are next to its target, so that there is one sidecar for all names of that file.
+    # Ctrl-C is handled after publishing: a second Ctrl-C would stop the undoing of the first, and lose the old files.
     with publishing(target), handlers_later(), ExitStack() as undo:
         check_replaceable(target)
-        # The ids first; they are restored last.
+        # The ids are moved away first, and so restored last.
         _put_aside(target, os.path.join(aside, "old"), undo)
         _put_aside(sidecar_path(target), os.path.join(aside, "old.json"), undo)
         _put_aside(ends_path(target), os.path.join(aside, "old.ends"), undo)
@@ -64,9 +63,9 @@ def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
 
 @contextmanager
 def publishing(ids_path: Path, shared: bool = False) -> Iterator[None]:
-    """Lock a folder for publishing, so that no other process publishes there; `shared` for reading.
+    """Lock the folder of a file of ids, so that only one process publishes there; `shared` for reading.
 
-    Where the system or the disk has no such locks, or somebody holds one for long, nothing is promised.
+    Goes on without a lock if the system or the disk has none, or another process holds it for longer than _PATIENCE.
     """
     if sys.platform == "win32":
         yield
@@ -75,14 +74,14 @@ def publishing(ids_path: Path, shared: bool = False) -> Iterator[None]:
     # Not an ExitStack: Ctrl-C in its own code would leave the folder locked while this process lives.
     try:
         with suppress(OSError):
-            # The folder is locked and not a file: files in it are replaced, and a lock file would be left behind.
+            # The folder is locked: the files in it are replaced, and a separate lock file would be left behind.
             folder = os.open(os.path.dirname(os.path.abspath(os.fspath(ids_path))), os.O_RDONLY)
             _wait_for_lock(folder, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
         yield
     finally:
         if folder is not None:
             try:
-                # Unlocked and not just closed: a process forked meanwhile has the folder open, too.
+                # Closing alone would not unlock it: a process forked meanwhile has the folder open, too.
                 with suppress(OSError):
                     fcntl.flock(folder, fcntl.LOCK_UN)
             finally:
@@ -102,7 +101,7 @@ def _wait_for_lock(descriptor: int, kind: int) -> None:
 
 
 def _put_aside(path: str, aside: str, undo: ExitStack) -> None:
-    """Move the file of a name out of the way; `undo` gets a step that gives the name back, or frees it if it was free."""
+    """Move the file at `path`, if any, to `aside`; add a step to `undo` that restores the earlier state of `path`."""
     was_there = os.path.lexists(path)
     undo.callback(_put_back, aside, path, was_there)
     with suppress(FileNotFoundError):
@@ -110,7 +109,7 @@ def _put_aside(path: str, aside: str, undo: ExitStack) -> None:
 
 
 def _put_back(aside: str, path: str, was_there: bool) -> None:
-    """Undo `_put_aside`, whether it was done or not."""
+    """Undo `_put_aside`, even if it was interrupted before the file was moved."""
     if os.path.lexists(aside):
         os.replace(aside, path)
     elif not was_there:

@@ -1,4 +1,4 @@
-"""The sidecar of a file of ids, a small JSON file (`corpus.bin.json` for `corpus.bin`): which tokenizer made the ids."""
+"""Reads and writes the sidecar of a file of ids: a small JSON file (`ids.bin.json`) that says which tokenizer made them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Described(Protocol):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the ids."""
+        """The dtype of the ids."""
 
     @property
     def fingerprint(self) -> str:
@@ -49,7 +49,7 @@ class Described(Protocol):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Where it comes from, see Tokenizer.provenance."""
+        """How the tokenizer was made, see Tokenizer.provenance."""
 
 
 def sidecar_path(ids_path: Path) -> str:
@@ -69,10 +69,10 @@ def describe_ids(
     """The contents of the sidecar for a file of ids that a tokenizer has made.
 
     checksum   : of the ids
-    sources    : of each its path, of which only the last part is kept, its size in bytes and the time of its last change in
-                 nanoseconds since 1970 (None for a pipe or the like)
-    separators : the special tokens by which documents end, or with `separator_first` begin
-    n_ends     : how many documents end without one, see document_ends
+    sources    : for each source its path (only the last component is stored), its size in bytes and its modification time
+                 in nanoseconds since 1970 (None for a pipe or the like)
+    separators : the special tokens with which documents end, or with `separator_first` begin
+    n_ends     : how many documents end without a separator, see document_ends.py
     """
     special = tokenizer.special_tokens
     made_here = describe_pattern(tokenizer._model.pattern)
@@ -99,10 +99,10 @@ def describe_ids(
 
 
 def check_replaceable(ids_path: Path) -> None:
-    """Raise the error that writing a file of ids would end with, if other files have the names that it needs.
+    """Raise an error if a file of ids cannot be written because of what already has one of the names that it needs.
 
-    A folder is never replaced: IsADirectoryError; nor is a sidecar or file of ends that is not nbbpe's: FileExistsError. Of
-    a symlink that another user may have made, PermissionError, see `target_of`.
+    IsADirectoryError if the output is a folder; FileExistsError if the sidecar or the file of ends is not nbbpe's;
+    PermissionError if a name is a symlink that another user may have made, see `target_of`.
     """
     if os.path.isdir(ids_path):
         raise IsADirectoryError(f"{os.fspath(ids_path)!r} is a folder; give a file name to write")
@@ -130,11 +130,11 @@ def write_sidecar(ids_path: Path, about: dict[str, Any]) -> None:
 
 
 def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
-    """The contents of the sidecar of a file of ids; None if it has none. Raises ValueError that names what is broken."""
+    """Read the sidecar of a file of ids; None if there is none. Raises ValueError that names what is broken."""
     path = sidecar_path(ids_path)
     if is_too_long(path):
         return None
-    if not is_file_or_nothing(path):  # to open a pipe would wait for a writer without end
+    if not is_file_or_nothing(path):  # opening a pipe would wait for a writer forever
         raise ValueError(f"{path}: must be a file that nbbpe wrote, and is a folder, a pipe or a device")
     about: dict[str, Any]
     try:
@@ -142,7 +142,7 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     check_format(about, path, IDS_FORMAT, _VERSION)
-    about.setdefault("document_ends", 0)  # as in older sidecars
+    about.setdefault("document_ends", 0)  # older sidecars lack these three
     about.setdefault("separator_first", False)
     about.setdefault("checksum", None)
     separators, versions, classes = (about.get(name) for name in ("separator_ids", "versions", "character_classes"))
@@ -163,23 +163,23 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
 
 
 def find_sidecar(ids_path: Path) -> tuple[str, dict[str, Any] | None]:
-    """The name of a file of ids next to which its sidecar and its ends are, and the result of `read_sidecar` there.
+    """Return (path, sidecar): the path next to which the sidecar and the ends are, and the result of `read_sidecar`.
 
-    For a symlink, this is the file that it points to, as nbbpe writes the others there (see `publish`), or the link itself
-    if the file has no sidecar: some caches of downloaded files keep each file under another name, and symlinks in one
-    folder.
+    The path is `ids_path`, or for a symlink the file that it points to, as nbbpe writes the other files there (see
+    `publish`). If that file has no sidecar, it is the symlink again: some download caches store files under other names,
+    and put symlinks with the right names together in one folder.
     """
     path = os.fspath(ids_path)
     if os.path.islink(path):
         target = os.path.realpath(path)
-        with suppress(ValueError):  # another program's file
+        with suppress(ValueError):  # another program's JSON file has that name
             if (about := read_sidecar(target)) is not None:
                 return target, about
     return path, read_sidecar(path)
 
 
 def check_described(ids_path: Path, about: dict[str, Any], n_ids: int, dtype: np.dtype[Any]) -> None:
-    """Raise ValueError unless a file holds as many ids, and of the dtype, as its sidecar says."""
+    """Raise ValueError unless the number of ids in a file and their dtype are as its sidecar `about` says."""
     if about["n_ids"] != n_ids or np.dtype(about["dtype"]) != dtype.newbyteorder("="):
         raise ValueError(
             f"{os.fspath(ids_path)} holds {n_ids:,} ids of {dtype}, and {os.path.basename(sidecar_path(ids_path))} says "
@@ -187,21 +187,22 @@ def check_described(ids_path: Path, about: dict[str, Any], n_ids: int, dtype: np
         )
 
 
-def check_checksum(ids_path: Path, said: str | None, parts: Iterable[Checksum]) -> None:
-    """Raise ValueError unless the ids of a file have the checksum that its sidecar says, None for none.
+def check_checksum(ids_path: Path, expected: str | None, parts: Iterable[Checksum]) -> None:
+    """Raise ValueError unless the ids of a file have the checksum that its sidecar gives.
 
-    parts : the checksums of the ids, part by part; not asked for where there is none to compare with
+    expected : the checksum in the sidecar; None if it has none
+    parts    : the checksums of the parts of the ids, in order; computed only if there is a checksum to compare with
     """
     path, name = os.fspath(ids_path), os.path.basename(sidecar_path(ids_path))
-    if said is None:
+    if expected is None:
         raise ValueError(
             f"{path} has no checksum to check its ids by: {name} is missing, or of an older nbbpe; encode the text again"
         )
     found = checksum_of_parts(parts)
-    if said != str(found):
+    if expected != str(found):
         raise ValueError(
-            f"{path} does not hold the ids that were written: their checksum is {found}, and {name} says {said}: the file "
-            "was damaged or changed; encode the text again"
+            f"{path} does not hold the ids that were written: their checksum is {found}, and {name} says {expected}: the "
+            "file was damaged or changed; encode the text again"
         )
 
 

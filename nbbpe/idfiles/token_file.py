@@ -21,8 +21,8 @@ from .document_ends import checked_ends
 from .opening import check_tokenizer, open_ids
 from .sidecar import Described, check_checksum
 
-_IDS_AT_ONCE = 1 << 22  # looked through for separators, or checked, in one step
-_DOCUMENTS_AT_ONCE = 1 << 12  # whose places are Python's integers, of 40 bytes each
+_IDS_AT_ONCE = 1 << 22  # searched for separators, or checked, in one step
+_DOCUMENTS_AT_ONCE = 1 << 12  # whose starts are Python integers at a time, of 40 bytes each
 
 T = TypeVar("T")
 Batch = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -36,10 +36,10 @@ class TokenFile:
     path : a file that `Tokenizer.encode_file` wrote, .npy or raw ids (.bin), with its sidecar; or a file of another program
     tokenizer : the tokenizer that made the ids
     dtype : the type of raw ids without a sidecar, such as nanoGPT's train.bin (np.uint16); little-endian by default
-    separator_ids : the ids that end documents; by default those that the sidecar names, or without one the tokenizer's
-        special tokens
+    separator_ids : the ids that end documents; by default those in the sidecar, or without a sidecar the ids of the
+        tokenizer's special tokens
     check : False to accept ids of another tokenizer, or without a sidecar
-    verify : True to read the complete file and check its ids, see `verify`
+    verify : True to read the complete file and check its ids, as the method `verify` does
     separator_first : True if documents begin with a separator, and do not end with it; by default as the sidecar says
 
     Attributes
@@ -52,16 +52,16 @@ class TokenFile:
     separator_ids : tuple of int, ascending
     separator_first : bool
 
-    `data[i]` is an id, `data[a:b]` a view of some, and `np.asarray(data)` one of all: nothing is copied.
+    `data[i]` is an id, `data[a:b]` a view of some ids, and `np.asarray(data)` a view of all: nothing is copied.
 
-    It can be pickled and used in forked and spawned processes. Each process maps the file again, and raises ValueError if
-    the file has changed. While it is open it keeps the old ids, even if the file is replaced. (If a program truncates the
-    file itself, the system ends each process that reads what is missing; `verify` raises.) In a dataset, store the
+    A TokenFile can be pickled and used in forked and spawned processes. An unpickled one maps the file again, and raises
+    ValueError if the file has changed. If the file is replaced, an open TokenFile keeps the old ids. (If a program cuts the
+    file itself short, the system ends each process that reads the missing part; `verify` raises.) In a dataset, store the
     TokenFile and not its `ids`: NumPy pickles a memmap with all its bytes.
 
-    Raises FileNotFoundError; TypeError for a dtype that is not an integer type; ValueError for a file of a size that does
-    not fit the dtype or the sidecar, with a broken or missing sidecar, or of another tokenizer, for a pipe or a device, and
-    as `verify` does. A file of an empty text has no ids and no documents.
+    Raises FileNotFoundError; TypeError for a dtype that is not an integer type; ValueError if the size of the file does not
+    fit the dtype or the sidecar, if the sidecar is broken, missing or of another tokenizer, for a pipe or a device, and as
+    `verify` does. The file of an empty text has no ids and no documents.
 
     >>> import nbbpe
     >>> tok = nbbpe.train("corpus.txt", 260, ["<|endoftext|>"])
@@ -90,9 +90,9 @@ class TokenFile:
         check_bool("verify", verify)
         separator_first = check_bool_or_none("separator_first", separator_first)
         self.path = absolute(path)
-        given = None if dtype is None else integer_dtype(dtype)
-        # Files are little-endian on all machines; a dtype that is big-endian on a little-endian machine is taken literally.
-        self._given_dtype = given.newbyteorder("<") if given is not None and given.isnative else given
+        raw_dtype = None if dtype is None else integer_dtype(dtype)
+        # Files are little-endian on all machines; only a dtype with an explicit foreign byte order is taken literally.
+        self._given_dtype = raw_dtype.newbyteorder("<") if raw_dtype is not None and raw_dtype.isnative else raw_dtype
         about = self._open()
         self.vocab_size: int | None = about["vocab_size"] if about else None
         self._n_ends: int = about["document_ends"] if about else 0
@@ -114,7 +114,7 @@ class TokenFile:
             self.verify()
 
     def _open(self) -> dict[str, Any] | None:
-        """Map the files that have the names now; returns the sidecar."""
+        """Map the file that `path` names now, and its ends; returns the contents of its sidecar."""
         self.ids, self._ends, about = open_ids(self.path, self._given_dtype)
         self.dtype, self._n_ids = self.ids.dtype, len(self.ids)
         self.fingerprint: str | None = about["fingerprint"] if about else None
@@ -128,7 +128,7 @@ class TokenFile:
         vars(self).update(state)
         self._open()
         if self._starts is not None:
-            self._starts.flags.writeable = False  # which NumPy does not pickle
+            self._starts.flags.writeable = False  # NumPy does not pickle this flag
         if any(getattr(self, name) != state[name] for name in ("dtype", "_n_ids", "fingerprint", "_checksum")):
             raise ValueError(f"{self.path} has changed since this TokenFile was opened: open it again")
 
@@ -142,29 +142,29 @@ class TokenFile:
     def __getitem__(self, place: slice | Sequence[int] | NDArray[Any]) -> NDArray[Any]: ...
 
     def __getitem__(self, place: Any) -> Any:
-        """The id at a place, an int; for a slice or an array of places, the ids, as a view or an array of `dtype`."""
+        """The id at a position, as int; the ids of a slice, as a view; the ids at an array of positions, as an array."""
         try:
             found = np.asarray(self.ids)[place]
-        except OverflowError:  # of NumPy, for an integer of more than 64 bits
+        except OverflowError:  # raised by NumPy for an integer of more than 64 bits
             raise IndexError(f"index {place} is out of bounds for {len(self):,} ids") from None
         return found if isinstance(found, np.ndarray) else int(found)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        """All ids as NumPy takes them, of their own dtype and without a copy, unless it asks for another."""
-        # NumPy would ask for them one by one. (Before NumPy 2, None was not a value of `copy`.)
+        """All ids, for `np.asarray(data)`: without a copy, unless another dtype or a copy is asked for."""
+        # Without this method, NumPy would call __getitem__ for each id. (Before NumPy 2, `copy` could not be None.)
         return np.asarray(self.ids, dtype) if copy is None else np.array(self.ids, dtype, copy=copy)
 
     def __repr__(self) -> str:
         return f"TokenFile({self.path!r}, {self._n_ids:,} ids of {self.dtype}, fingerprint={self.fingerprint!r})"
 
     def verify(self) -> None:
-        """Read all ids and compare their checksum with the sidecar's. Raises ValueError if they differ, or it has none.
+        """Read all ids and compare their checksum with the sidecar's. Raises ValueError if it differs or is missing.
 
         >>> data.verify()
         """
-        mapped = self.ids.base  # None where there are no ids
+        mapped = self.ids.base  # None if there are no ids
         n_bytes = self.ids.nbytes + self.ids.offset if self._n_ids else 0
-        if isinstance(mapped, mmap.mmap) and mapped.size() < n_bytes:  # to read on would end this process
+        if isinstance(mapped, mmap.mmap) and mapped.size() < n_bytes:  # reading beyond the end would kill this process
             raise ValueError(
                 f"{self.path} was truncated since it was opened, from {n_bytes:,} bytes to {mapped.size():,}: encode the "
                 "text again"
@@ -179,9 +179,9 @@ class TokenFile:
     def document_starts(self) -> NDArray[np.int64]:
         """Where each document starts, int64[n_documents], ascending from 0; found in one pass over the file, on first use.
 
-        A document ends after its separator (or with `separator_first` before that of the next one), at the end of its
-        record or of its file of text, or at the end of the ids. An empty one that was encoded without a separator starts
-        where the next one does. Raises ValueError if no ends are known.
+        A document ends after its separator (with `separator_first`: before the separator of the next one), at the end of
+        its record or of its file of text, or at the end of the ids. An empty document that was encoded without a separator
+        starts where the next one does. Raises ValueError if nothing says where documents end.
         """
         if self._starts is None:
             if self._n_ids and not self.separator_ids and not self._n_ends:
@@ -195,7 +195,7 @@ class TokenFile:
             if self.separator_first:
                 of_separators -= 1
                 of_separators = of_separators[of_separators > 0]
-            # A separator may be the last id of a record.
+            # A place that is both, as when a record ends with a separator, is one end.
             ends = np.sort(np.concatenate([ends, np.setdiff1d(of_separators, ends, assume_unique=True)]))
             starts = np.concatenate([np.zeros(1, dtype=np.int64), ends])
             self._starts = starts[:-1] if starts[-1] == self._n_ids else starts
@@ -208,7 +208,7 @@ class TokenFile:
         ends = [np.empty(0, dtype=np.int64)]
         for first in range(0, self._n_ids if len(separators) else 0, _IDS_AT_ONCE):
             ids = np.asarray(self.ids[first : first + _IDS_AT_ONCE])
-            # Comparing is ten times as fast as looking up, and most files have one separator.
+            # Most files have one separator, and == is ten times as fast as np.isin.
             found = ids == separators[0] if len(separators) == 1 else np.isin(ids, separators)
             ends.append(np.flatnonzero(found) + (first + 1))
         return np.concatenate(ends)
@@ -237,7 +237,7 @@ class TokenFile:
     def windows(
         self, block_size: int, rng: np.random.Generator | int | Sequence[int] | None = None, *, batch_size: int = 1
     ) -> Iterator[Batch]:
-        """Random batches without end: nanoGPT's get_batch is `x, y = next(batches)`.
+        """Yield random batches forever: `x, y = next(batches)` does what nanoGPT's get_batch does.
 
         Parameters
         ----------
@@ -274,10 +274,10 @@ class TokenFile:
         drop_last: bool = True,
         start: int = 0,
     ) -> Iterator[Batch]:
-        """The share of one process in a pass over the file; no two processes get the same block.
+        """Yield the batches of one process in one pass over the file; no two processes get the same block.
 
-        The file is cut into blocks of `block_size` ids, each followed by the id that its last one predicts. The last ids,
-        up to `block_size` of them, are skipped if they are too few for a block.
+        The file is cut into blocks of `block_size` ids; for y, each block also needs the id that follows it. Up to
+        `block_size` ids at the end of the file are skipped if they are too few for a block.
 
         Parameters
         ----------
@@ -287,15 +287,15 @@ class TokenFile:
             each rank: rank * num_workers + worker_id, and world_size * num_workers
         seed : shuffles the blocks, in the same way in every process; give each epoch its own, such as seed=[1337, epoch].
             None for the order of the file
-        drop_last : True for the same number of full batches in every process, which skips up to batch_size * world_size - 1
-            blocks at the end of the order; False for every block exactly once: then the last batch of a process may be
+        drop_last : True for the same number of full batches in every process: up to batch_size * world_size - 1 blocks at
+            the end of the order are skipped. False for every block exactly once: then the last batch of a process may be
             smaller, and one process may have one batch more than another
-        start : how many batches of this process to skip, without reading them, so that a job resumes where it stopped. A
-            job that stopped at the end of the epoch gets no batch; a `start` past the end, such as a number of steps over
-            several epochs, raises ValueError
+        start : how many batches of this process to skip, without reading them, to resume a stopped job. A job that stopped
+            at the end of the epoch gets no batch; a `start` past the end, such as a number of steps over several epochs,
+            raises ValueError
 
-        Yields (x, y) as `windows` does. Raises ValueError at once for a file that is too short for a block, or with
-        drop_last for a batch in each process.
+        Yields (x, y) as `windows` does. Raises ValueError at once if the file is too short for a block, or with drop_last
+        for a batch in each process.
 
         >>> blocks = [x for x, y in data.epoch(block_size=8, batch_size=4, seed=[1337, 0])]
         >>> len(blocks), blocks[0].shape
@@ -319,17 +319,18 @@ class TokenFile:
                 )
         else:
             n_used = n_blocks
-        n_batches = -(-n_used // (world_size * batch_size))  # without drop_last, of the process that has most
+        n_batches = -(-n_used // (world_size * batch_size))  # without drop_last, the most that a process has
         if start > n_batches:
             raise ValueError(
                 f"start={start:,} is past the end of the epoch, which has {n_batches:,} batches for each process: after so "
                 f"many batches, epoch {start // n_batches:,} (from 0) goes on at start={start % n_batches:,}"
             )
         if seed is None:
-            # Not beyond n_used, as neither changes anything there: either may be larger than NumPy's integers.
+            # Limited to n_used, beyond which they change nothing, as they may be too large for NumPy's integers.
             mine = np.arange(min(rank, n_used), n_used, min(world_size, n_used))
         else:
-            # NumPy may change how it shuffles, but never these raw numbers: processes agree whatever version each has.
+            # Later versions of NumPy may shuffle differently, but the raw numbers of a generator never change: so
+            # processes with different versions agree.
             raw = _seeded(np.random.PCG64, seed, "seed").random_raw(n_blocks)
             mine = np.argsort(raw, kind="stable")[rank:n_used:world_size].copy()
         return (
@@ -342,7 +343,7 @@ class TokenFile:
         return ids[:, :-1].astype(np.int64), ids[:, 1:].astype(np.int64)
 
     def _check_block(self, block_size: int) -> int:
-        """`block_size` as an int. Raises TypeError or ValueError if it is not one, or too large for the file."""
+        """Return `block_size` as an int. Raises TypeError or ValueError if it is not a positive integer or too large."""
         size = check_integer("block_size", block_size, 1)
         if self._n_ids < size + 1:
             raise ValueError(
@@ -353,7 +354,7 @@ class TokenFile:
 
 
 def _seeded(make: Callable[[Any], T], seed: Any, name: str, kind: str = "") -> T:
-    """What NumPy makes of the seed that an argument is. Raises TypeError or ValueError that names the argument."""
+    """Return `make(seed)`. For an invalid seed, raises TypeError or ValueError that names the argument."""
     try:
         return make(seed)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Text to file of ids: parts of the sources encoded by several workers, joined into one array on disk."""
+"""Encodes text into a file of ids: several workers encode parts of the sources, which are joined into one array on disk."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from .part_encoder import EncodesFiles, PartEncoder
 from .publishing import publish, publishing
 from .sidecar import check_replaceable, describe_ids, sidecar_path
 
-_EXECUTORS_WORKERS = 8  # for which sources are divided: how many workers an executor has is not known
+_EXECUTORS_WORKERS = 8  # assumed when sources are divided, as the number of an executor's workers is not known
 _NPY_HEADER = 128  # bytes that the header of a 1-D .npy file takes
 
 
@@ -63,8 +63,8 @@ def encode_file(
 ) -> int:
     """Encode text into a file of ids.
 
-    In plain text, all special tokens become their ids. In records (JSON lines, tables, an iterable of documents) none
-    does, unless `allowed_special` says so, as a record that contains one would become two documents.
+    In plain text, all special tokens become their ids. In records (JSON lines, tables, an iterable of documents) none does
+    unless `allowed_special` allows it, because a record that contains one would become two documents.
 
     Parameters
     ----------
@@ -75,34 +75,35 @@ def encode_file(
     workers, progress : see `nbbpe.train`
     separator : one of the tokenizer's special tokens, whose id is written after each document: a record, a row, an item of
         an iterable, or a file of plain text (in which special tokens may separate documents, too). None writes nothing
-        between documents; the ends of records, and of each of several files, are then stored in a file of their own
+        between documents; the ends of records, and of files if there are several, are then stored in a separate file
     separator_first : True writes the separator in front of each document, and not after it
     field, on_error : see `nbbpe.train`
     allowed_special : the special tokens that become their ids, "all" or a collection of them; others are plain text. None
         allows all in plain text and none in records
-    split_with : see `nbbpe.train`; with "regex", the `regex` package splits each new piece, in processes, with equal ids
-    documents : the documents themselves, a list or any other iterable of them in an order, instead of input_path
-    resume : True keeps what is finished in a folder beside the output (`ids.bin.resume`), and goes on from there if an
-        earlier run was killed or failed. The sources must be files, and neither they nor the tokenizer nor the options
-        may have changed. Remote files, and those compressed in one frame, are encoded again unless they were finished
+    split_with : see `nbbpe.train`; with "regex", the `regex` package splits each new piece, in processes; the ids are the
+        same
+    documents : the documents themselves, a list or another ordered iterable, instead of input_path
+    resume : True keeps the finished parts in a folder beside the output (`ids.bin.resume`), and goes on from there if an
+        earlier run was killed or failed. The sources must be files, and the sources, the tokenizer and the options must be
+        the same. A remote file, or a file compressed in one frame, is encoded again completely unless it was finished
     executor : a concurrent.futures.Executor that encodes in place of nbbpe's own workers, see `nbbpe.count_words`. The
         sources must be files. Each task is a part of about 8 MB of text (of a compressed file, one or more frames); it
         returns its ids, and this process writes them
 
-    The output gets a sidecar (`ids.bin.json` for `ids.bin`) that says which tokenizer made the ids, and for records or
-    several files without a separator a file of their ends (`ids.bin.ends`), both for `nbbpe.TokenFile`. The output appears
-    under its name only when it is complete; temporary files are in a folder beside it and are removed (after a kill, by the
-    next run on this output), except with `resume`. Each worker takes about 25 megabytes of memory, the longest record (if
-    `regex` splits all of the text, the longest stretch of a plain file without a special token), and its cache of pieces:
-    up to 150 megabytes for text in many languages, and 400 for text of nothing but long new words (less with the
-    `max_pieces` of `Tokenizer`).
+    The output gets a sidecar (`ids.bin.json` for `ids.bin`) that says which tokenizer made the ids. Without a separator,
+    records or several files also get a file of document ends (`ids.bin.ends`). `nbbpe.TokenFile` reads both. The output
+    appears under its name only when it is complete; temporary files are in a folder beside it and are removed (after a
+    kill, by the next run on this output), except with `resume`. Each worker needs memory for three things: about 25
+    megabytes; the longest record (if `regex` splits all of the text, the longest stretch of a plain file without a special
+    token); and its cache of pieces, up to 150 megabytes for text in many languages, and 400 if nearly all words are long
+    and new (less with the `max_pieces` of `Tokenizer`).
 
-    Workers are threads if most of their work is compiled and `resume` is False, else processes: for JSON arrays, for a
-    tokenizer that changes text first, as by a normalizer, and for a pattern by which `regex` splits most words.
+    Workers are threads if most of their work is compiled and `resume` is False. They are processes with `resume`, for JSON
+    arrays, for a tokenizer that changes text first, as by a normalizer, and if `regex` splits most words.
 
     Returns the number of ids. Raises ValueError for another suffix, an unknown separator or a malformed record, with
-    `resume` also for a source that cannot be read twice, or if a source, the tokenizer or an option differs from the run
-    that began; OSError for a file that cannot be read or written, or that changed while it was read; BlockingIOError if
+    `resume` also for a source that cannot be read twice, or if a source, the tokenizer or an option differs from the
+    earlier run; OSError for a file that cannot be read or written, or that changed while it was read; BlockingIOError if
     another run with `resume` is still at work on the output after 10 s; FileExistsError if another program's file has the
     name of a sidecar, a file of ends or the folder of parts; ImportError if a package is missing.
 
@@ -121,7 +122,7 @@ def encode_file(
     check_ordered(documents, "documents")
     inputs = find_inputs(input_path, field, on_error, "input_path", documents)
     header = _NPY_HEADER if suffix == ".npy" else 0
-    # Parts end with separators in any case: the last one of all is moved to the front.
+    # Workers always write separators after documents. With separator_first, the last separator is moved to the front.
     room = tokenizer.dtype.itemsize if separator_first else 0
     with ExitStack() as stack:
         folder = stack.enter_context(_scratch_for(output_path, inputs))
@@ -138,7 +139,7 @@ def encode_file(
             job = _job(tokenizer, options, inputs)
             kept = stack.enter_context(kept_parts(output_path, job, in_forks=executor is None))
         parts_folder = kept.folder if kept else folder
-        # No document goes on in another file; of one alone, the end is that of the ids.
+        # A document ends at the latest with its file. With one file, that is the end of the ids, which needs no entry.
         ends_of_files = separator is None and len(inputs) > 1
         encoder = PartEncoder(
             tokenizer, output_path, header + room, separator_id, on_error, allowed, parts_folder, ends_of_files
@@ -162,7 +163,7 @@ def encode_file(
 
 
 def _checked_output(output_path: Path | None) -> tuple[str, str]:
-    """The absolute path of the output, as documents may come from code that changes the working folder; and its suffix."""
+    """Return the path of the output and its suffix. The path is absolute, as an iterable may change the working folder."""
     if output_path is None:
         raise TypeError("output_path is missing: a .bin or .npy file to write")
     name = checked_name(output_path)
@@ -174,10 +175,10 @@ def _checked_output(output_path: Path | None) -> tuple[str, str]:
 
 @contextmanager
 def _scratch_for(output_path: str, inputs: Sequence[Input]) -> Iterator[str]:
-    """A scratch folder for an output, after a check that the output may be replaced, and is none of the inputs."""
+    """Check that the output may be replaced and is not an input, then make a scratch folder for it."""
     target = target_of(output_path)
     with ExitStack() as stack:
-        with publishing(target, shared=True):  # so that no half-finished output of another run is seen
+        with publishing(target, shared=True):  # so that another run does not replace the files during the checks
             check_replaceable(target)
             check_not_read((each.path() for each in inputs), target, sidecar_path(target), ends_path(target))
             folder = stack.enter_context(scratch_folder(output_path))
@@ -196,7 +197,7 @@ def _separators(
 
 
 def _job(tokenizer: EncodesFiles, options: dict[str, Any], inputs: Sequence[Input]) -> EncodingJob:
-    """What must not change between a run and the run that resumes it."""
+    """Describe what must be the same in a run and the run that resumes it."""
     made_here = describe_pattern(tokenizer._model.pattern)
     made_by = {
         "nbbpe": made_here["versions"]["nbbpe"],
@@ -216,22 +217,22 @@ def _encode_parts(
 ) -> tuple[int, Checksum]:
     """Encode all parts of the inputs, and join them in the file "0" of the encoder's folder.
 
-    Returns how many ids, and their checksum. The file begins with `header` bytes to be filled in. Beside it are the ends of
-    documents without a separator. With `kept`, the file is the one that it keeps, and only the parts that are not finished
-    are encoded.
+    Returns the number of ids and their checksum. The file begins with `encoder.header` bytes that are filled in later. The
+    ends of documents without a separator are in a file beside it. With `kept`, the folder is that of the resumed run, and
+    only unfinished parts are encoded.
     """
     folder, output_path = encoder.folder, encoder.output_path
     division = divide(encoder.tokenizer, inputs, encoder.allowed_special, n_workers, kept, executor)
     parts = division.parts()
     finished = _finished_before(encoder, division, kept) if kept else {}
-    first_file = 1 if kept else 0  # of the first part
+    first_file = 1 if kept else 0  # the name of the first part's file
     tasks = [(first_file + number, part) for number, part in enumerate(parts) if number not in finished]
     with ExitStack() as opened:
         bar = opened.enter_context(Progress(progress, "encode", total_size(inputs), "B"))
         bar.advance(sum(each.n_read for each in finished.values()))
         joiner = None
         stopping = threading.Event()
-        # One worker in this process writes one part after another: none of them needs a file of its own.
+        # Workers in this process write to the output file through the joiner, without a file for each part.
         if division.in_threads or (division.n_workers == 1 and not kept and executor is None):
             file = opened.enter_context(OutputFile(os.path.join(folder, "0"), output_path, bytes(encoder.header)))
             joiner = Joiner(file, min(2 * division.n_workers, len(parts)), stopping)
@@ -264,7 +265,7 @@ def _encode_parts(
 
 
 def _finished_before(encoder: PartEncoder, division: Division, kept: KeptParts) -> dict[int, Finished]:
-    """The parts that an earlier run has finished, by number, after `kept` has noted what all parts are."""
+    """Tell `kept` what all parts are, and return the parts that an earlier run has finished, by number."""
     spans = [(number, *part.span()) for number, of_input in enumerate(division.of_inputs) for part in of_input]
     with name_in_errors(encoder.output_path):
         kept.plan(division.part_bytes, spans, encoder.header, encoder.tokenizer.dtype)
@@ -272,15 +273,15 @@ def _finished_before(encoder: PartEncoder, division: Division, kept: KeptParts) 
 
 
 def _fill_in_front(path: str, header: int, room: int, n_ids: int, dtype: np.dtype[Any]) -> None:
-    """Write what stands before the ids of all parts: a header, and the last id where there is room for one.
+    """Fill in the bytes reserved at the beginning of the file: write the header, and move the last id to the front.
 
-    header, room : bytes that the file has for each
+    header, room : bytes reserved for the header and for the moved id; 0 for none
     """
     if not header and not room:
         return
     with open(path, "r+b") as file:
         if room:
-            file.seek(header + n_ids * room)  # without ids, that is the room itself
+            file.seek(header + n_ids * room)  # the last id, or without ids the reserved room itself
             last = file.read(room)
             file.seek(header)
             file.write(last)
