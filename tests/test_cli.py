@@ -747,7 +747,7 @@ def test_convert_says_where_a_folder_has_another_tokenizer_that_is_read_first(ru
     assert "another" not in run("convert", "tok", tmp_path / "both", "--to", "gpt2").err
     done = run("convert", "other", tmp_path / "both", "--to", "gpt2")
     assert (done.code, len(done.err.splitlines())) == (0, 1)
-    assert "has a tokenizer.json of another tokenizer, which is read where the folder is named" in done.err
+    assert "also has a tokenizer.json of another tokenizer, which is read if you give the folder" in done.err
     assert run("convert", "other", tmp_path / "both", "--to", "huggingface") == done._replace(
         out=f"{tmp_path / 'both' / 'tokenizer.json'}: huggingface, 300 tokens\n", err=""
     )
@@ -852,7 +852,7 @@ def test_extend_by_seeds_needs_no_text(run, folder):
     assert nbbpe.load(folder / "larger") == expected
     for option in ["--workers", "2"], ["--min-frequency", "1"], ["--on-error", "skip"], ["--split-with", "regex"]:
         assert_one_line_error(run(*command, *option), 2, f"{option[0]} is for texts, and with --seed-token alone")
-    without_texts = "give the texts to learn from, or --mixture; not both (or --seed-token alone)"
+    without_texts = "give either the texts to learn from or --mixture (or only --seed-token)"
     assert_one_line_error(run(*command, "--vocab-size", 500), 2, without_texts)
     assert_one_line_error(run("extend", "tok", "-o", "larger"), 2, without_texts)
     assert_one_line_error(run("extend", "tok", "text.txt", "-o", "larger"), 2, "--vocab-size is missing")
@@ -955,7 +955,7 @@ def test_help_names_all_commands(run):
         (["train", "--vocab-size", "300", "-o", "x"], ["give the texts to train on, --mixture or --counts"]),
         (
             ["train", "text.txt", "--counts", "a.parquet", "--vocab-size", "300", "-o", "x"],
-            ["--mixture or --counts; not two of these"],
+            ["give one of these: the texts to train on, --mixture, or --counts"],
         ),
         (["train", "--counts", "nofile.parquet", "--vocab-size", "300", "-o", "x"], ["nofile.parquet"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--memory-limit", "4"], ["--memory-limit", "'4'"]),
@@ -1626,7 +1626,7 @@ def test_a_mixture_that_is_wrong_is_a_usage_error(run, tmp_path, described, mess
 def test_what_does_not_go_together_is_a_usage_error(run, tmp_path):
     (tmp_path / "a.json").write_text('{"sources": {"a": "text.txt"}}')
     mixture = ["--mixture", tmp_path / "a.json", "--vocab-size", 300, "-o", tmp_path / "new"]
-    assert_one_line_error(run("train", *mixture, "text.txt"), 2, "not two of these")
+    assert_one_line_error(run("train", *mixture, "text.txt"), 2, "give one of these: ")
     assert_one_line_error(run("train", *mixture, "--weight", 2), 2, "a mixture has its own weights")
     assert_one_line_error(run("extend", "tok", "text.txt", *mixture), 2, "not both")
     assert_one_line_error(run("train", "text.txt", "--forbid", "(", *mixture[2:]), 2, "(")

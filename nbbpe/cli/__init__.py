@@ -1,20 +1,20 @@
 """The command `nbbpe`: its start, its exit codes, and its error messages.
 
-Read on here, then commands.py and options.py.
+Read this file first, then commands.py and options.py.
 
 commands.py            the group of all subcommands
-training_commands.py   those that make vocabularies
-encoding_commands.py   text to ids, and back
-inspection_commands.py what a tokenizer, a pattern or a file of ids is like
-comparison_commands.py tokenizers measured on texts
-conversion_commands.py tokenizers in other formats, and kernels on disk
+training_commands.py   make vocabularies: train, count-words, extend
+encoding_commands.py   text to ids and back: encode, decode, count
+inspection_commands.py show a tokenizer, a pattern or a file of ids: inspect
+comparison_commands.py measure tokenizers on texts: compare, report
+conversion_commands.py write other formats, or kernels to disk: convert, warmup
 options.py             what the subcommands share
-training_options.py    options of training that are described in a file
-formats.py             formats that the command writes, and tokenizers read with what their files do not say
+training_options.py    options of training: token rules, superwords, mixtures
+formats.py             the formats that the command writes, and how it reads a tokenizer
 streams.py             input and output: text from stdin, ids as text and as raw integers
 tables.py              figures as text for people, and for JSON
-plots.py               pictures of figures
-signals.py             signals that ask the command to end
+plots.py               draws figures into an image
+signals.py             handles signals that ask the command to end
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from ..system.wrong_argument import WrongArgument
 from .signals import Ended, ending_signals
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
-EXIT_SIGNAL = 128  # and the number of the signal, as a shell reports it: 130 for Ctrl-C
-EXIT_NOBODY_READS = 141  # what a shell reports of a program that wrote into a pipe without a reader
+EXIT_SIGNAL = 128  # plus the number of the signal, as a shell reports it: 130 for Ctrl-C
+EXIT_NOBODY_READS = 141  # as a shell reports a program that wrote into a pipe without a reader
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code.
 
-    0: success. 1: an error in the data or the system. 2: a wrong command line, also one that does not fit its files, or a
-    file that is missing.
-    130: interrupted by Ctrl-C (143 by SIGTERM, 129 by SIGHUP). 141: the reader of our output has closed the pipe.
+    0: success. 1: an error in the data or the system. 2: a wrong command line, one that does not fit the files it names, or
+    a missing file. 130: interrupted by Ctrl-C (143 by SIGTERM, 129 by SIGHUP). 141: the reader of the output has closed the
+    pipe.
     """
     if sys.stderr is None:  # closed; print would write to stdout, where the ids go
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
@@ -50,19 +50,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say("error: standard output is closed, so nothing could be written there (> /dev/null to discard it)")
         return EXIT_FAILED
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     # Names of files and tokens may have characters that the terminal's encoding lacks.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    code = _exit_code(arguments, debug="--debug" in own)
+    code = _run_and_report(arguments, debug="--debug" in options)
     for stream in (sys.stdout, sys.stderr):
-        _empty(stream)
+        _flush(stream)
     return code
 
 
-def _exit_code(arguments: list[str], debug: bool) -> int:
-    """Run the command, print what is wrong, and return the exit code."""
+def _run_and_report(arguments: list[str], debug: bool) -> int:
+    """Run the command, print an error if there is one, and return the exit code."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = _show_warning
@@ -85,10 +85,10 @@ def _exit_code(arguments: list[str], debug: bool) -> int:
             return EXIT_USAGE if isinstance(error, (*_WRONG_PATHS, WrongArgument)) else EXIT_FAILED
 
 
-def _empty(stream: TextIO) -> None:
-    """Flush a stream. Data that cannot be written is dropped.
+def _flush(stream: TextIO) -> None:
+    """Flush a stream, and drop data that cannot be written.
 
-    Python would try again at its exit, print a message, and exit with 120 instead of our exit code.
+    Else Python would try again at exit, print a message, and exit with 120 instead of our exit code.
     """
     try:
         stream.flush()
@@ -100,14 +100,14 @@ def _empty(stream: TextIO) -> None:
             stream.flush()
 
 
-COPIES: dict[str, str] = {}  # temporary files as messages quote them, and what they are copies of
+COPIES: dict[str, str] = {}  # paths of temporary copies, as messages quote them, and the names to show instead
 _WRONG_PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
-_COMPLETE = "_NBBPE_COMPLETE"  # the environment variable by which a shell asks how a command line can be completed
+_COMPLETE = "_NBBPE_COMPLETE"  # the environment variable with which a shell asks for completions of a command line
 _EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError, OverflowError, LookupError)
 
 
 def _run(arguments: list[str]) -> int:
-    """Do what click's own `main` does, which would end the process itself when a pipe is closed."""
+    """Run the click command. (click's own `main` is not used: it would end the process when a pipe is closed.)"""
     import click
     from click.shell_completion import shell_complete
 
@@ -133,7 +133,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _message(error: Exception) -> str:
-    """An error in one line."""
+    """An error as one line of text."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         name = os.fsdecode(error.filename) if not isinstance(error.filename, int) else str(error.filename)
         return f"{printable(name) or repr(name)}: {_in_one_line(error.strerror)}"
@@ -142,8 +142,8 @@ def _message(error: Exception) -> str:
 
 
 def _in_one_line(message: object) -> str:
-    """A message in one line, in which a temporary copy has the name of what it is a copy of."""
-    # Spaces within a line stay: a file's name may have two in a row.
+    """A message as one line, with the path of a temporary copy replaced by the name of the original."""
+    # Spaces within a line are kept: a file name may contain two in a row.
     text = " ".join(filter(None, map(str.strip, str(message).splitlines())))
     for copy, original in COPIES.items():
         text = text.replace(copy, original)
@@ -151,7 +151,7 @@ def _in_one_line(message: object) -> str:
 
 
 def _say(text: str, debug: bool = False, command: str = "nbbpe") -> None:
-    """Print a line on stderr, with `debug` after the traceback of the error. If stderr is closed, the exit code is left."""
+    """Print a line on stderr; with `debug`, print the traceback of the error first. Prints nothing if stderr is closed."""
     with suppress(OSError):
         if debug:
             import traceback

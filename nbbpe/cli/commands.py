@@ -1,4 +1,4 @@
-"""The group of all subcommands of `nbbpe`. Each reads its options, calls the library, and prints the result."""
+"""The group of all subcommands of `nbbpe`. Each subcommand reads its options, calls the library, and prints the result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MODULES = {
 
 
 class _Group(click.Group):
-    """The group of all commands."""
+    """Imports the module of a subcommand when the subcommand is requested."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_MODULES)

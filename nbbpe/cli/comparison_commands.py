@@ -1,4 +1,4 @@
-"""Subcommands that measure tokenizers on texts: several of them side by side, or one in a report."""
+"""Subcommands that measure tokenizers on texts: `compare` several of them, or write a `report` on one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .options import (
 )
 from .tables import shown_path
 
-_MOST_LISTED = 25  # tokens of each kind in a report, as its page has
+_MOST_LISTED = 25  # tokens of each kind in a report's JSON, as many as on its page
 
 
 @command(
@@ -70,37 +70,37 @@ def compare(
     """Show how many tokens each of several tokenizers needs for each of several texts.
 
     For each: bytes per token, characters per token, tokens per word (fertility; words have whitespace around them), parity
-    (how many times as many tokens as for the first TEXT: for translations of it), and the share of tokens that are part of
-    a character. Of two tokenizers on one TEXT, also show how they differ, unless they make different texts of it, as by a
-    normalizer.
+    (the number of tokens divided by that of the first TEXT, if the others are translations of it), and the share of tokens
+    that are part of a character. For two tokenizers on one TEXT, also show how they differ, unless a normalizer makes them
+    encode different texts.
     """
     with as_usage():
         check_distinct(texts)
     is_pair = len(tokenizers) == 2 and len(texts) == 1
     if not is_pair:
         check_used(context, ["examples"], "is for two tokenizers on one text")
-    is_asked = [bool(patterns) and says_no_pattern(each) for each in tokenizers]
-    if patterns and not any(is_asked):
+    needs = [bool(patterns) and says_no_pattern(each) for each in tokenizers]
+    if patterns and not any(needs):
         raise click.UsageError("--pattern is for files that do not name a pattern, and all tokenizers name theirs")
-    read = [read_with_pattern(each, patterns if asked else ()) for each, asked in zip(tokenizers, is_asked, strict=True)]
+    loaded = [read_with_pattern(each, patterns if need else ()) for each, need in zip(tokenizers, needs, strict=True)]
     with as_paths(texts) as paths:
-        rows = evaluate(dict(zip(tokenizers, read, strict=True)), dict(zip(texts, paths, strict=True)), **options)
-        found = _differences(read, paths, examples, options) if is_pair else None
+        rows = evaluate(dict(zip(tokenizers, loaded, strict=True)), dict(zip(texts, paths, strict=True)), **options)
+        found = _differences(loaded, paths, examples, options) if is_pair else None
     if found is None:
         print_figures({"table": rows}, tables.evaluation_lines(rows), as_json)
         return
-    first, second = rows[0], rows[-1]  # the same one where a tokenizer is compared with itself
+    first, second = rows[0], rows[-1]  # the same row if a tokenizer is compared with itself
     print_figures({"table": rows, **tables.as_data(found)}, tables.comparison_lines(found, first, second), as_json)
 
 
 def _differences(
     pair: Sequence[Tokenizer], paths: Sequence[Path], n_examples: int, options: Mapping[str, Any]
 ) -> Comparison | None:
-    """How two tokenizers split a text differently; None, with a warning, where they do not encode the same text."""
+    """Compare how two tokenizers split a text; None, with a warning, if they do not encode the same text."""
     a, b = pair
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is odd about the text is said already
+            warnings.simplefilter("ignore")  # `evaluate` has warned about the text already
             return compare_tokenizers(a, b, paths, n_examples, **options)
     except DifferentTexts as error:
         warnings.warn(f"only the figures of each are shown: {error}", stacklevel=2)
@@ -127,12 +127,12 @@ def report(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Write a report on a vocabulary as one HTML page, to read before you decide on it, or print its figures as JSON.
+    """Write a report on a vocabulary as one HTML page, to help you decide on it, or print its figures as JSON.
 
     For each TEXT and each script: compression at every size of the vocabulary, tokens per word, and the gain of twice the
     vocabulary. A word is a pretoken with a letter, and special tokens do not count; in `nbbpe compare` words have
-    whitespace around them, and all tokens count. Of the tokens: the longest, those that begin or end inside a character,
-    those that are never used, near duplicates. A TEXT is like the INPUTS of `nbbpe train`.
+    whitespace around them, and all tokens count. Lists of tokens: the longest, those that begin or end inside a character,
+    unused ones, near duplicates. A TEXT is given as the INPUTS of `nbbpe train` are.
     """
     if target is None and not as_json:
         raise click.UsageError("give -o FILE for a page, --json for the figures, or both")
@@ -170,7 +170,7 @@ def _row_as_data(row: Row) -> dict[str, Any]:
 
 
 def _tokens_as_data(figures: TokenFigures) -> dict[str, Any]:
-    """How many tokens there are of each kind, and the first of them."""
+    """The number of tokens of each kind, and the first _MOST_LISTED of them."""
     numbers = {name: value for name, value in vars(figures).items() if isinstance(value, int)}
     kinds = {name: value for name, value in vars(figures).items() if isinstance(value, list)}
     sizes: dict[str, int | None] = {f"n_{name}": len(uses) for name, uses in kinds.items() if name != "longest"}

@@ -1,4 +1,4 @@
-"""Subcommands that write tokenizers in other formats, and kernels to disk."""
+"""Subcommands that write tokenizers in other formats (`convert`), and compiled kernels to disk (`warmup`)."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def convert(
         pattern = pattern_of(patterns) if patterns else None
     tokenizer = read_tokenizer(source, special, pattern, normalizer)
     if verified:
-        from ..formats.verification import check_verifiable, verify_written  # here, as it takes a while to import
+        from ..formats.verification import check_verifiable, verify_written  # imported here, as it takes a while
 
-        check_verifiable(chosen.name)  # before a file is written, or replaced, that would not be verified
+        check_verifiable(chosen.name)  # before anything is written or replaced
     with made_folder(os.path.dirname(absolute(target).rstrip(os.sep))):
         written = chosen.write(tokenizer, target) or [target]
     n_tokens = chosen.n_tokens(tokenizer)
@@ -96,7 +96,7 @@ def convert(
             f"{shlex.join(unsaid)}",
             stacklevel=1,
         )
-    _warn_of_another(tokenizer, chosen, target, written)
+    _warn_if_hidden(tokenizer, chosen, target, written)
     proof = verify_written(tokenizer._model, tokenizer.encode, chosen.name, written) if verified else None
     about = {"format": chosen.name, "written": list(written), "n_tokens": n_tokens, "unsaid": unsaid}
     lines = [f"{shown_path(path)}: {chosen.name}, {n_tokens:,} tokens" for path in written]
@@ -106,18 +106,18 @@ def convert(
     print_figures(about, lines, as_json)
 
 
-def _warn_of_another(tokenizer: Tokenizer, chosen: Format, target: str, written: Sequence[str]) -> None:
-    """Warn if the folder that was written to is read as another tokenizer, from files that were there before."""
+def _warn_if_hidden(tokenizer: Tokenizer, chosen: Format, target: str, written: Sequence[str]) -> None:
+    """Warn if the target folder is still read as another tokenizer, because of files that were there before."""
     if not os.path.isdir(target) or (found := recognised(target)).kind == chosen.name:
         return
     with suppress(ValueError), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the files are not those of this conversion
+        warnings.simplefilter("ignore")  # about files that this conversion did not write
         if load(target) == tokenizer:
             return
     first = os.path.basename(found.sources[0])
     warnings.warn(
-        f"{shown_path(target)} has a {first} of another tokenizer, which is read where the folder is named: name "
-        f"{shown_path(written[0])}, or move {first} away",
+        f"{shown_path(target)} also has a {first} of another tokenizer, which is read if you give the folder's name: give "
+        f"{shown_path(written[0])} instead, or move {first} away",
         stacklevel=1,
     )
 
@@ -141,7 +141,7 @@ def _warn_of_another(tokenizer: Tokenizer, chosen: Format, target: str, written:
 )
 @json_option
 def warmup(into: str | None, cpu: str, as_json: bool) -> int:
-    """Compile all kernels now, so that later processes need not.
+    """Compile all kernels now, so that later processes load them.
 
     For images, clusters and wheels. Fails if the kernels cannot be stored in any folder.
     """

@@ -1,4 +1,4 @@
-"""Subcommands that turn text into ids, and back."""
+"""Subcommands that turn text into ids (`encode`, `count`) and back (`decode`)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from .streams import STDIN, output, read_ids, stdin_blocks, write_ids
 from .tables import shown_path
 
 _KEEPING = "surrogateescape"  # the error handler with which bytes of invalid UTF-8 come out as they went in
-# Errors after which the same command can continue, when there is room again: a full disk, a quota, a file's limit.
+# Errors after which the same command can continue once there is room: a full disk, a quota, a file size limit.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -114,7 +114,7 @@ def _check_for_stdout(form: str | None, resume: bool, workers: int | None, as_js
     if resume:
         raise click.UsageError("--resume needs a file of ids: give -o a name that ends in .bin or .npy")
     if workers is not None:
-        raise click.UsageError("--workers is for files of ids; those for stdout are made by one")
+        raise click.UsageError("--workers is for files of ids: ids for stdout are made by one worker")
     if form == "raw" and sys.stdout.isatty():
         raise click.UsageError("raw ids are not for a terminal: write them to a file (-o ids.bin) or into a pipe")
 
@@ -124,14 +124,14 @@ def _check_for_file(target: str, form: str | None, inputs: Sequence[str], resume
     if os.path.splitext(target)[1] not in (".bin", ".npy"):
         raise click.UsageError(f"-o {target!r} must be a name that ends in .bin or .npy, or `-`")
     if form == "text" or (form == "raw" and not target.endswith(".bin")):
-        raise click.UsageError("--format is for ids on stdout; of a file, the name says it: .bin is raw, .npy an array")
+        raise click.UsageError("--format is for ids on stdout; a file's name gives its format: .bin is raw, .npy an array")
     if resume and STDIN in inputs:
         raise click.UsageError("--resume needs files, which can be read again; `-` is standard input, read once only")
 
 
 @contextmanager
 def _saying_what_is_kept(target: str) -> Iterator[None]:
-    """Have the message say what a run with --resume keeps, where the same command can continue later."""
+    """Add to an error's message what a run with --resume has kept, if the same command can continue from there."""
     try:
         yield
     except Ended as ended:
@@ -146,8 +146,8 @@ def _saying_what_is_kept(target: str) -> Iterator[None]:
 
 
 def _kept(target: str) -> str:
-    """What a message says of the parts that a run with --resume has finished; "" if there are none."""
-    from ..idfiles.kept_parts import folder_of  # here, as other commands do without it
+    """The end of a message about the parts that a run with --resume has finished; "" if there are none."""
+    from ..idfiles.kept_parts import folder_of  # imported here, as most commands do not need it
 
     if not os.path.isdir(kept := folder_of(target)):
         return ""
@@ -155,7 +155,7 @@ def _kept(target: str) -> str:
 
 
 def _encoder_of(tokenizer: str, separator: str | None, split_with: str, patterns: Sequence[str]) -> Tokenizer:
-    """The tokenizer of a path or name, which splits as the options say."""
+    """Read a tokenizer that splits as the options say. Raises UsageError if the separator is not one of its tokens."""
     found = read_with_pattern(tokenizer, patterns)
     with as_usage():
         find_separator(found.special_tokens, separator)
@@ -190,7 +190,7 @@ def _encode_to_stdout(tokenizer: Tokenizer, inputs: Sequence[str], form: str, op
 def decode(source: str, target: str, form: str | None, tokenizer: str, patterns: Sequence[str]) -> None:
     """Turn the ids in the file IDS, or of stdin, back into text, byte for byte.
 
-    As text, ids are numbers with spaces, newlines or commas between them, also in brackets, as Python prints a list.
+    As text, ids are numbers separated by spaces, newlines or commas, also in brackets, as Python prints a list.
     """
     decoder = read_with_pattern(tokenizer, patterns)
     if STDIN not in (source, target) and not is_device(target):

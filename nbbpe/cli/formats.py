@@ -1,4 +1,4 @@
-"""The formats that the command writes, and tokenizers read with what their files do not say."""
+"""The formats that the command writes, and how it reads a tokenizer: with options for what the file does not say."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ..tokenizer import Tokenizer
 class Format(NamedTuple):
     """A format of files.
 
-    name : what a user calls it
+    name : the name in --to
     about : what is written, in a few words
-    file : the names of files that imply this format if the user names none, with * for any characters; "" for a folder
-    write : writes a tokenizer under a path, and returns the paths of the files it wrote; None for this path alone
+    file : a wildcard for file names that imply this format if the user gives none; "" for a folder
+    write : writes a tokenizer to a path, and returns the paths of the files it wrote; None if it wrote only this path
     has_special : whether special tokens are among the tokens that are written
-    says_all : whether the format holds the special tokens and the split pattern
+    says_all : whether the format says which tokens are special, and what the split pattern is
     """
 
     name: str
@@ -41,16 +41,16 @@ class Format(NamedTuple):
         return len(tokenizer) if self.has_special else len(tokenizer._model.ordinary)
 
     def moves_special(self, tokenizer: Tokenizer) -> bool:
-        """Whether special tokens get other ids if they are given without ids, as by options."""
+        """Whether special tokens change their ids if they are given without ids, as with --special."""
         following = max(tokenizer._model.ordinary) + 1
         ids = sorted(tokenizer.special_tokens.values())
         return not self.has_special and ids != list(range(following, following + len(ids)))
 
     def unsaid(self, tokenizer: Tokenizer, written: Sequence[str]) -> list[str]:
-        """The options with which the written files are read as this tokenizer again."""
+        """The options that are needed to read the written files as this tokenizer again."""
         if self.says_all:
             return []
-        with suppress(ValueError):  # it says too little
+        with suppress(ValueError):  # raised if the files alone do not make a tokenizer
             again = load(written[0])
             if (again.pattern, again.special_tokens) == (tokenizer.pattern, tokenizer.special_tokens):
                 return []
@@ -60,7 +60,7 @@ class Format(NamedTuple):
 
 
 def _write_gpt2(tokenizer: Tokenizer, path: str) -> Sequence[str]:
-    """vocab.json has the special tokens among the others; the format cannot say which they are, nor the pattern."""
+    """Write vocab.json and merges.txt. vocab.json has all tokens, but does not say which are special, nor the pattern."""
     folder = os.path.dirname(path) if os.path.basename(path) == "vocab.json" else path
     vocab_path, merges_path = (os.path.join(folder, name) for name in ("vocab.json", "merges.txt"))
     with made_folder(folder):
@@ -75,8 +75,8 @@ def _write_huggingface(tokenizer: Tokenizer, path: str) -> Sequence[str]:
     return [target]
 
 
-# The first format that fits a target's name is used. A .tiktoken file has only ranks: the program that reads it must know
-# the special tokens and the pattern.
+# Without --to, the first format whose `file` matches the target's name is used. A .tiktoken file has only ranks: the
+# program that reads it must know the special tokens and the pattern.
 FORMATS = (
     Format("gpt2", "a folder with GPT-2's vocab.json and merges.txt", "vocab.json", _write_gpt2, says_all=False),
     Format("tekken", "Mistral's tekken.json", "tekken*.json", Tokenizer.save_tekken),
@@ -89,21 +89,21 @@ FORMATS = (
 
 
 def find_format(target: Path, name: str | None) -> Format:
-    """The format of a name, or without one the format that a target's path implies. ValueError if there is none."""
+    """Find a format by its name, or by the path of the target if `name` is None. Raises ValueError if there is none."""
     path = os.fspath(target)
     if not path:
         raise ValueError("'' is not the name of a file or folder to write")
     is_folder = os.path.isdir(path) or not os.path.splitext(path)[1]
     for each in FORMATS:
-        is_meant = fnmatchcase(os.path.basename(path), each.file) if each.file else is_folder
-        if each.name == name or (name is None and is_meant):
+        matches = fnmatchcase(os.path.basename(path), each.file) if each.file else is_folder
+        if each.name == name or (name is None and matches):
             return each
     known = ", ".join(f"{each.name} ({each.about})" for each in FORMATS)
     raise ValueError(f"{path!r} does not say in which format to write; the formats are {known}")
 
 
 def says_no_pattern(path: Path) -> bool:
-    """Whether a tokenizer is in a format that does not say its split pattern."""
+    """Whether the format of a tokenizer does not include the split pattern."""
     return recognised(path).kind in ("tiktoken", "gpt2")
 
 
@@ -115,9 +115,9 @@ def read_tokenizer(
 ) -> Tokenizer:
     """Read a tokenizer of any format that `nbbpe.load` reads.
 
-    `special_tokens` and `pattern` are for files that do not hold them, GPT-2's and tiktoken's (None takes the format's
-    default; for no splitting give the Pattern of None); `normalizer` is as in `Tokenizer.from_hf`. Raises ValueError if
-    they are given for other files, and the errors of the formats.
+    `special_tokens` and `pattern` are for files that do not hold them, GPT-2's and tiktoken's. A `pattern` of None is the
+    format's default; for no splitting give the Pattern of None. `normalizer` is as in `Tokenizer.from_hf`. Raises
+    ValueError if one is given for a file that it does not fit, and the errors of the formats.
     """
     name = os.fspath(path)
     found = recognised(path)

@@ -1,4 +1,4 @@
-"""The subcommand that shows what a tokenizer, a pattern or a file of ids is like."""
+"""The subcommand `inspect`, which shows a tokenizer, explains a pattern, or describes a file of ids."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from .options import (
 from .streams import as_path, unchanged
 from .tables import shown_path
 
-_IDS_AT_ONCE = 1 << 20  # of a file that is verified
-_SHOWN_BYTES = 2000  # of the text that a pattern is shown with
+_IDS_AT_ONCE = 1 << 20  # read in one step when a file is verified
+_SHOWN_BYTES = 2000  # of the text that a pattern is applied to
 _OF_TOKENS = "longest", "frequent", "unused"
 _OF_RECORDS = "field", "on_error"
 
 
 def _one_text(context: click.Context, parameter: click.Parameter, texts: Sequence[str]) -> str | None:
-    """The only text of --on, or None. Of several, which `compare` takes, click would take the last and say nothing."""
+    """The only text of --on, or None. Raises UsageError for several, of which click alone would silently take the last."""
     if len(texts) > 1:
         raise click.UsageError(
             f"--on is given {len(texts)} times, and {context.info_name} takes one text: run it for each, or name the files "
@@ -197,13 +197,13 @@ def _inspect_tokenizer(
 
 
 def _check_not_drawn_over(text: Path, drawing: str | None) -> None:
-    """Raise WrongArgument for a drawing that would replace a file of the text."""
+    """Raise WrongArgument if a drawing would replace a file of the text."""
     if drawing is not None:
         check_not_read((file.path for file in find_files(text)), drawing)
 
 
 def _first_bytes(path: Path, options: dict[str, Any]) -> bytes:
-    """The beginning of a text, as other commands read it: decompressed, and only the text field of records."""
+    """Read the beginning of a text as other commands do: decompressed, and only the text field of records."""
     single_bytes = Tokenizer({i: bytes([i]) for i in range(256)}, [])
     data = b""
     for ids in encoded(single_bytes, [path], progress=False, **options):
@@ -254,7 +254,7 @@ def _inspect_pattern(
 
 
 def _printable(text: str) -> str:
-    """A text with its bytes of invalid UTF-8 as escapes."""
+    r"""Write bytes of invalid UTF-8, which are surrogate escapes in the text, as \xNN."""
     return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
@@ -277,8 +277,9 @@ def _inspect_ids(path: str, dtype: str | None, verify: bool, as_json: bool) -> N
 
 
 def _verified(path: str, dtype: str | None) -> TokenFile:
-    """A file of ids that has its checksum. It is read, and not mapped, see `unchanged`. Raises as `TokenFile.verify`, or
-    OSError for a file that changed meanwhile.
+    """Open a file of ids and verify its checksum. Raises as `TokenFile.verify`, or OSError if the file changed meanwhile.
+
+    The ids are read, not mapped, see `unchanged`.
     """
     check_mappable(path)
     with unchanged(path) as opened:

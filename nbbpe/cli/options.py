@@ -1,6 +1,6 @@
 """What the subcommands share: their declaration, common options, and printing.
 
-The `**options` of a subcommand are arguments of the library with the same names.
+The `**options` of a subcommand are passed on to the library, whose arguments have the same names.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from . import tables
 from .formats import read_tokenizer
 from .streams import STDIN, as_path
 
-# Arguments of the library that the parameters of a command have other names for.
+# Parameters of a command, and the arguments of the library that they become, if the names differ.
 _ARGUMENTS = {
     "allowed": ["allowed_special"],
     "inputs": ["source"],
@@ -38,22 +38,22 @@ _ARGUMENTS = {
 
 
 def options_of(command: click.Command) -> dict[str, str]:
-    """What messages call arguments of the library while a command runs: `--vocab-size`, or `INPUTS`."""
-    called: dict[str, str] = {}
+    """The names that messages use for arguments of the library while a command runs: `--vocab-size`, or `INPUTS`."""
+    names: dict[str, str] = {}
     for parameter in command.params:
         name = parameter.name or ""
-        said = parameter.human_readable_name
+        shown_name = parameter.human_readable_name
         if isinstance(parameter, click.Option):
-            said = "/".join([*parameter.opts[:1], *parameter.secondary_opts[:1]])
-        called |= dict.fromkeys([name, *_ARGUMENTS.get(name, [])], said)
-    return called
+            shown_name = "/".join([*parameter.opts[:1], *parameter.secondary_opts[:1]])
+        names |= dict.fromkeys([name, *_ARGUMENTS.get(name, [])], shown_name)
+    return names
 
 
 class _Text(click.types.StringParamType):
-    """A text that a shell completes, as the name of a pattern or of a file: click by itself completes none."""
+    """A string that a shell completes as the name of a pattern or of a file. (click does not complete strings.)"""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        from click.shell_completion import CompletionItem  # here, as only a shell that completes needs it
+        from click.shell_completion import CompletionItem  # imported here, as it is needed for completion only
 
         if param.name == "patterns":
             return [CompletionItem(name) for name in [*NAMED, *ALIASES] if name.startswith(incomplete)]
@@ -86,11 +86,11 @@ class Command(click.Command):
             self._check_short_options(ctx)
             return rest
         except click.UsageError as error:
-            error.ctx = error.ctx or ctx  # click's parser knows the command, but does not set it for all errors
+            error.ctx = error.ctx or ctx  # click does not set it for all errors
             raise
 
     def _check_short_options(self, ctx: click.Context) -> None:
-        """Raise UsageError for `-o=name`, of which click would make the name `=name`."""
+        """Raise UsageError for `-o=name`, which click would read as the name `=name`."""
         for option in self.params:
             value = ctx.params.get(option.name or "")
             has_short = isinstance(option, click.Option) and not option.opts[0].startswith("--")
@@ -111,7 +111,7 @@ def command(*examples: str, **sections: Sequence[str]) -> Callable[[Callable[...
     return click.command(cls=Command, sections={**sections, "Examples": examples})
 
 
-# In JSON with a line for each value; no string has a line break there.
+# A list of numbers in indented JSON, which has a line for each. (It never matches in a string: those have no line breaks.)
 _NUMBERS = re.compile(r"\[\n([\s\d.,eE+-]+)\]")
 TOKENIZER = "NBBPE_TOKENIZER"  # the environment variable
 tokenizer_option = click.option(
@@ -154,7 +154,7 @@ split_with_option = click.option(
 
 
 def several(*options: Callable[..., Any]) -> Callable[..., Any]:
-    """Options as one decorator; --help lists them in this order."""
+    """Combine options into one decorator; --help lists them in this order."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
@@ -165,11 +165,11 @@ def several(*options: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def exact_weight(value: str) -> Any:
-    """A positive number, or a fraction of two, as a Fraction. Raises ValueError for anything else."""
+    """Convert a positive number or fraction, such as 1/3, to a Fraction. Raises ValueError for anything else."""
     from fractions import Fraction
 
     _, _, exponent = value.lower().partition("e")
-    if len(exponent.strip().lstrip("+-0")) > 3:  # a Fraction would write it out, digit by digit
+    if len(exponent.strip().lstrip("+-0")) > 3:  # a Fraction would compute an integer of so many digits
         raise ValueError(f"{value!r} is too large or too small")
     try:
         weight = Fraction(value)
@@ -213,7 +213,7 @@ split_options = several(
         "quarters of the free memory]",
     ),
 )
-# Which part of a record is its text, and what happens to malformed ones.
+# Which field of a record is its text, and what happens to malformed records.
 source_options = several(
     click.option("--field", help="The field or column of a record that holds the text.  [default: text]"),
     click.option(
@@ -226,17 +226,17 @@ source_options = several(
 )
 
 
-def pattern_of(said: Sequence[str]) -> Pattern:
-    """The split pattern that the options give; several split in turn."""
-    if "none" in said and len(said) > 1:
-        raise click.UsageError("--pattern none, which does not split, goes with no other: leave it or the others out")
-    return get_pattern(None if list(said) == ["none"] else said)
+def pattern_of(patterns: Sequence[str]) -> Pattern:
+    """The split pattern for the values of --pattern; several split in turn."""
+    if "none" in patterns and len(patterns) > 1:
+        raise click.UsageError("--pattern none does not split, so it cannot be combined with other patterns")
+    return get_pattern(None if list(patterns) == ["none"] else patterns)
 
 
 def read_with_pattern(path: str, patterns: Sequence[str]) -> Tokenizer:
-    """A tokenizer, with a split pattern if one is given, for files that do not name it.
+    """Read a tokenizer; `patterns` are the values of --pattern, for files that do not name their pattern.
 
-    If the environment variable names a tokenizer that does not exist, the error mentions the variable.
+    If the path is from the environment variable and does not exist, the error names the variable.
     """
     with as_usage():
         pattern = pattern_of(patterns) if patterns else None
@@ -264,7 +264,7 @@ def check_used(context: click.Context, names: Sequence[str], why: str) -> None:
 
 @contextmanager
 def as_paths(inputs: Sequence[str]) -> Iterator[list[Path]]:
-    """The paths of several inputs. One of them may be `-` (see as_path); a second one would have nothing left to read."""
+    """The paths of several inputs (see `as_path`). At most one may be `-`, as stdin can be read only once."""
     if inputs.count(STDIN) > 1:
         raise click.UsageError("`-` can be given once")
     with ExitStack() as stack:

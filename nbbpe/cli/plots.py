@@ -1,4 +1,4 @@
-"""Pictures of a tokenizer's figures, by matplotlib (the extra "plot")."""
+"""Draws a tokenizer's figures with matplotlib (the extra "plot")."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _INK, _FAINT = "#1f4e79", "#8fb3d4"
 
 
 def check_plot(path: str) -> None:
-    """Raise the errors of `draw` before long work: ValueError, ImportError, or OSError."""
+    """Raise ValueError, ImportError or OSError if `draw` could not write `path`; called before long work."""
     if os.path.splitext(path)[1].lower() not in _SUFFIXES:
         raise ValueError(f"--plot {path!r} must end in {', '.join(_SUFFIXES)}")
     try:
@@ -31,7 +31,7 @@ def check_plot(path: str) -> None:
 
 
 def draw(path: str, name: str, tokenizer: Tokenizer, vocabulary: VocabularyFigures, text: TextFigures | None) -> None:
-    """Draw token lengths and, for a text, how often tokens and merges are used and what each more of them saves."""
+    """Draw token lengths and, for a text, how often tokens and merges are used, and compression by vocabulary size."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""Signals that ask the command to end: each becomes an exception that cannot get lost, so that files are cleaned up."""
+"""Turns signals that ask the command to end into an exception that cannot get lost, so that files are cleaned up."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import Any
 
 from ..early_interrupt import end_at_once
 
-# A scheduler's request to end, or the loss of the terminal, is handled like Ctrl-C: no partial file is left.
+# A scheduler's request to end (SIGTERM) and the loss of the terminal (SIGHUP) are handled like Ctrl-C (SIGINT).
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _AGAIN_AFTER = 0.02  # seconds
 
 
 class Ended(KeyboardInterrupt):
-    """A signal has asked the command to end. Code that does not catch KeyboardInterrupt does not catch this.
+    """A signal has asked the command to end. Only code that catches KeyboardInterrupt catches this.
 
-    left : what the message says of files that stay, as they are of use
+    left : the end of the message, about files that were kept
     """
 
     def __init__(self, number: int) -> None:
@@ -31,12 +31,12 @@ class Ended(KeyboardInterrupt):
         self.left = ""
 
 
-class _Answers:
-    """Answers signals with an `Ended`, and raises it again if it got lost.
+class _Raiser:
+    """Raises an `Ended` for a signal, and sends the signal again if the exception got lost.
 
-    Python drops an exception that is raised while it calls a destructor or a callback from C, or in code that catches
-    everything. Loading kernels is full of such moments: there, one Ctrl-C of ten had no effect. An exception that is being
-    raised is alive; one that was dropped is not, and a weak reference shows that.
+    Python drops an exception that is raised while it calls a destructor or a callback from C, and so does code that catches
+    everything. Loading kernels is full of such moments: one Ctrl-C in ten had no effect there. A dropped exception is
+    deleted, which a weak reference reports, while one that is being raised is alive.
     """
 
     def __init__(self) -> None:
@@ -44,13 +44,13 @@ class _Answers:
         self._done = False
 
     def raise_ended(self, number: int, frame: FrameType | None) -> None:
-        """The handler of a signal."""
+        """Raise `Ended`: the handler of a signal."""
         ended = Ended(number)
         self._alive = weakref.ref(ended, lambda _: self._again(number))
         try:
             raise ended
         finally:
-            del ended  # else its traceback would keep it alive through this frame
+            del ended  # else this frame, which the traceback holds, would keep it alive
 
     def _again(self, number: int) -> None:
         if not self._done:
@@ -60,7 +60,7 @@ class _Answers:
             self._timer.start()
 
     def stop(self) -> None:
-        """Stop answering signals."""
+        """Send no more signals."""
         self._done = True
         if self._timer is not None:
             self._timer.cancel()
@@ -76,36 +76,36 @@ def _send(number: int) -> None:
 
 @contextmanager
 def ending_signals() -> Iterator[None]:
-    """A context in which the signals that end a process raise `Ended`. Those that are ignored (nohup) stay so.
+    """A context in which the signals that end a process raise `Ended`. Ignored signals, as under nohup, stay ignored.
 
-    Python shows no traceback of an `Ended` that it drops, as that is raised again.
+    When Python drops an `Ended`, it shows no traceback, because the exception is raised again.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    answers = _Answers()
+    raiser = _Raiser()
     usual = (signal.SIG_DFL, signal.default_int_handler, end_at_once)
     before = {number: handler for number in _ENDING if (handler := signal.getsignal(number)) in usual}
-    show_usually = sys.unraisablehook
+    show_before = sys.unraisablehook
 
     def show(dropped: Any) -> None:
         if not isinstance(dropped.exc_value, Ended):
-            show_usually(dropped)
+            show_before(dropped)
 
     def restore() -> None:
-        answers.stop()
-        sys.unraisablehook = show_usually
+        raiser.stop()
+        sys.unraisablehook = show_before
         for number, handler in before.items():
             signal.signal(number, handler)
 
     try:
         sys.unraisablehook = show
         for number in before:
-            signal.signal(number, answers.raise_ended)
+            signal.signal(number, raiser.raise_ended)
         yield
     finally:
         try:
             restore()
-        except KeyboardInterrupt:  # a signal came meanwhile: an `Ended`, unless Ctrl-C has its usual answer already
+        except KeyboardInterrupt:  # by a signal meanwhile: an `Ended`, or if the handler of Ctrl-C is restored, Python's
             restore()
             raise

@@ -1,4 +1,4 @@
-"""The command's input and output: text from stdin, ids as text and as raw integers."""
+"""Reads and writes what the command gets and gives: text from stdin, ids as text or as raw integers."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from . import COPIES
 tempfile: Any = imported_on_use("tempfile")
 STDIN = "-"
 _BLOCK = 1 << 20  # bytes
-_MOST_DIGITS = 18  # of an int64
-_LIST_SIGNS = bytes.maketrans(b",[]()", b"     ")  # ids as Python prints a list of them
+_MOST_DIGITS = 18  # every number of so many digits fits an int64
+_LIST_SIGNS = bytes.maketrans(b",[]()", b"     ")  # ids may be written as Python prints a list
 
 
 @contextmanager
 def as_path(source: str) -> Iterator[Path]:
-    """The path of a source that may be `-`: stdin is copied to a temporary file, which is removed at the end.
+    """Give the path of a source. For `-`, copy stdin to a temporary file, which is removed at the end.
 
-    So it can be read twice, by several processes, and its size is known. A path is never a str, which in a list could be
-    a document; a URL is a str.
+    The copy can be read twice and by several processes, and its size is known. The result is a str only for a URL: in a
+    list, the library could take another str for a document.
     """
     if not source:
         raise FileNotFoundError("'' is not the name of a file")
@@ -53,7 +53,7 @@ def as_path(source: str) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="nbbpe-", dir=temporary_folder()) as folder:
         path = pathlib.Path(folder, "stdin")
-        COPIES[repr(os.fspath(path))] = COPIES[os.fspath(path)] = "stdin"  # quoted first, so that no quotes are left
+        COPIES[repr(os.fspath(path))] = COPIES[os.fspath(path)] = "stdin"  # the quoted form is replaced first
         try:
             with open(path, "wb") as file:
                 file.writelines(stdin_blocks())
@@ -66,7 +66,7 @@ def as_path(source: str) -> Iterator[Path]:
 
 
 def stdin_blocks() -> Iterator[bytes]:
-    """The blocks of stdin, as they arrive. A terminal is not read again after the first Ctrl-D."""
+    """Yield blocks of stdin as they arrive, until the first Ctrl-D if it is a terminal."""
     stdin = _stdin().fileno()
     while True:
         with name_in_errors("stdin"):
@@ -78,13 +78,13 @@ def stdin_blocks() -> Iterator[bytes]:
 
 @contextmanager
 def output(path: str) -> Iterator[BinaryIO]:
-    """A file to write bytes to, as an atomic write; `-` is stdout, and a device is written directly."""
+    """Open a file to write bytes to, by an atomic write; `-` is stdout, and a device is written directly."""
     if path == STDIN:
         with name_in_errors("stdout"):
-            yield sys.stdout.buffer  # which `main` flushes
+            yield sys.stdout.buffer  # flushed by `main`
         return
     if is_device(path):
-        target_of(path)  # raises if it is a symlink of another user
+        target_of(path)  # raises PermissionError if it is a symlink of another user
         with name_in_errors(path), open(path, "wb") as file:
             yield file
         return
@@ -100,14 +100,14 @@ def _stdin() -> BinaryIO:
 
 def write_ids(blocks: Iterable[NDArray[Any]], form: str, tokenizer: Tokenizer) -> None:
     """Write ids to stdout, raw or as text."""
-    # Each id as text, with a space after it, or a newline after a token that ends a line of the text.
+    # The text of each id: its number and a space, or a newline if its token ends a line of the original text.
     texts = {i: f"{i}\n" if token.endswith(b"\n") else f"{i} " for i, token in tokenizer.vocab.items()}
     end = ""
     for ids in blocks:
         if form == "raw":
             _write(ids.astype(ids.dtype.newbyteorder("<"), copy=False).tobytes())
         elif text := "".join(map(texts.__getitem__, ids.tolist())):
-            # A space is written only when another id follows on the line.
+            # The last space or newline is held back, and written only if another id follows.
             _write((end + text[:-1]).encode())
             end = text[-1]
     _write(b"\n" if end else b"")
@@ -119,17 +119,17 @@ def _write(data: bytes) -> None:
 
 
 def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:
-    """The ids of a file or of stdin, block by block: raw (.bin), .npy, or text.
+    """Yield the ids of a file or of stdin, block by block: raw (.bin), .npy, or text.
 
-    Raises ValueError if a line has something that is not an id, naming the line, or if the last raw id is incomplete, and
-    OSError for a file that changed while it was read.
+    Raises ValueError that names the line if it has something that is not an id, ValueError if the last raw id is
+    incomplete, and OSError for a file that changed while it was read.
     """
     from ..idfiles.sidecar import check_described, find_sidecar, sidecar_path
 
     beside, about = (source, None) if source == STDIN else find_sidecar(source)
     if about is not None and about["fingerprint"] != tokenizer.fingerprint:
         raise WrongArgument(
-            f"{source}: these are the ids of another tokenizer, as {sidecar_path(beside)} says, with fingerprint "
+            f"{source}: {sidecar_path(beside)} says that these are the ids of another tokenizer, with fingerprint "
             f"{about['fingerprint']}, and this one has {tokenizer.fingerprint}: give the other one with -t"
         )
     suffix = os.path.splitext(source)[1]
@@ -137,7 +137,7 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
         form = {".bin": "raw", ".npy": "npy"}.get(suffix, "text")
     if form == "npy" or (form == "raw" and suffix == ".npy"):
         with as_path(source) as path:
-            check_mappable(path)  # a pipe has no size, by which a truncated array is told
+            check_mappable(path)  # excludes pipes, which have no size to compare with the header
             with unchanged(path) as file:
                 dtype, n_ids = _npy_ids(file, os.fspath(path))
                 if about:
@@ -158,17 +158,16 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
 
 @contextmanager
 def unchanged(path: Path) -> Iterator[BinaryIO]:
-    """A file to read. Raises OSError if it changed meanwhile.
+    """Open a file to read. Raises OSError if the file changes while it is open.
 
-    It is not mapped into memory: a mapped file that is cut short ends the process with SIGBUS, and leaves its output half
-    written.
+    The file is not mapped into memory: if a mapped file is truncated, SIGBUS ends the process and leaves partial output.
     """
     with find_local(path).open() as file:
         yield io.BufferedReader(cast(io.RawIOBase, file))
 
 
 def _npy_ids(file: BinaryIO, path: str) -> tuple[np.dtype[Any], int]:
-    """The type and the number of the ids that follow in a .npy file. Raises ValueError, naming the file, if it has none."""
+    """Read the header of a .npy file: (dtype, number of ids). Raises ValueError that names the file if it is invalid."""
     from ..idfiles.opening import read_npy_header
 
     dtype, offset, n_ids = read_npy_header(file, path)
@@ -189,13 +188,13 @@ def _raw(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[An
         rest = block[n_ids * dtype.itemsize :]
     if rest:
         raise ValueError(
-            f"{name}: its size is not a multiple of {dtype.itemsize}, the bytes of a {dtype.name}, as this tokenizer's ids "
-            "are: it was truncated, or holds something else"
+            f"{name}: its size is not a multiple of {dtype.itemsize}, the bytes of a {dtype.name}, the type of this "
+            "tokenizer's ids: it was truncated, or holds something else"
         )
 
 
 def _numbers(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:
-    number, rest = 1, b""  # the line's number; the end of the last block, which may be the beginning of a number
+    number, rest = 1, b""  # the line number; the end of the last block, if the block may end inside a number
     for piece in itertools.chain(iter(lambda: file.readline(_BLOCK), b""), [b"\n"]):
         line = (rest + piece).translate(_LIST_SIGNS)
         words = line.split()

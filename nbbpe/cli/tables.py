@@ -1,4 +1,4 @@
-"""Figures as text for people (aligned, within 80 columns, thousands separated), and as plain data for JSON."""
+"""Formats figures as text for people (aligned, at most 80 columns, thousands separated), and as plain data for JSON."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _BAR = 30
 
 
 def shown_path(path: str) -> str:
-    """A path as one line that any terminal can show."""
+    """A path as one line of printable characters; "stdin" for `-`."""
     return "stdin" if path == STDIN else printable(path)
 
 
 def table(rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> list[str]:
-    """Rows (at least one) as aligned lines; columns are right-aligned except those in `left`."""
+    """Format rows (at least one) as aligned lines. Columns are aligned right, except those in `left`."""
     widths = [max(columns(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:
@@ -69,15 +69,15 @@ def vocabulary_lines(name: str, figures: VocabularyFigures) -> list[str]:
 
 
 def _shown_special(token: str) -> str:
-    """A special token in a list: quoted if spaces or a comma would hide where it begins or ends.
+    """A special token for a list: quoted if it has spaces at its ends or a comma, else with control characters escaped.
 
-    It comes from a file that anybody may have written, so it must not reach the terminal as it is.
+    (A token may come from anybody's file, and control characters could change what a terminal shows.)
     """
     return repr(token) if token != token.strip() or "," in token else printable(token)
 
 
 def text_lines(name: str, figures: TextFigures, n_unused: int) -> list[str]:
-    """How a tokenizer does on a text, with the most frequent tokens that `figures` has, and some unused ones."""
+    """A tokenizer's figures on a text: totals, the most frequent tokens, and the first `n_unused` unused tokens."""
     used = f"{figures.n_used:,} of {figures.n_vocab:,} ({percent(figures.n_used, figures.n_vocab)})"
     pairs = [
         ("bytes", f"{figures.n_bytes:,}"),
@@ -101,12 +101,12 @@ def text_lines(name: str, figures: TextFigures, n_unused: int) -> list[str]:
 
 
 def first_unused(figures: TextFigures, n: int) -> list[Token]:
-    """The first `n` tokens that a text does not use; single bytes, which are no result of training, come last."""
+    """The first `n` tokens that a text does not use. Single bytes come last, as they are not a result of training."""
     return sorted(figures.unused, key=lambda token: len(token.token) == 1)[:n]
 
 
 def count_lines(rows: Sequence[tuple[str, int, int]]) -> list[str]:
-    """(name, tokens, bytes) of each text, and their sum if there are several."""
+    """A table of texts, given as (name, tokens, bytes), with a total if there are several."""
     if len(rows) > 1:
         rows = [*rows, ("total", sum(row[1] for row in rows), sum(row[2] for row in rows))]
     cells = [
@@ -122,10 +122,10 @@ def evaluation_lines(rows: Sequence[Evaluation]) -> list[str]:
     of_text: dict[str, list[Evaluation]] = {}
     for row in rows:
         of_text.setdefault(row.text, []).append(row)
-    for text, those in of_text.items():
-        size = those[0]
+    for text, text_rows in of_text.items():
+        size = text_rows[0]
         cells = [["tokens", "bytes/token", "chars/token", "tokens/word", "parity", "partial", "tokenizer"]]
-        for row in those:
+        for row in text_rows:
             ratios = map(ratio, (row.bytes_per_token, row.characters_per_token, row.tokens_per_word, row.parity))
             partial = percent(row.n_partial_utf8, row.n_tokens)
             cells.append([f"{row.n_tokens:,}", *ratios, partial, shown_path(row.tokenizer)])
@@ -135,7 +135,7 @@ def evaluation_lines(rows: Sequence[Evaluation]) -> list[str]:
 
 
 def comparison_lines(found: Comparison, first: Evaluation, second: Evaluation) -> list[str]:
-    """Two tokenizers on one text. Its bytes are those before any normalizer, as in tables of more of them."""
+    """Two tokenizers on one text. Its size is that before any normalizer, as in the table of several tokenizers."""
     a, b = found.a, found.b
     rows = [
         ("", "A", "B"),
@@ -159,8 +159,7 @@ def comparison_lines(found: Comparison, first: Evaluation, second: Evaluation) -
         f"in {found.n_differing:,} stretches."
     )
     if found.splits:
-        # The longest cell decides the width; a cell that does not fit is cut.
-        width = 26
+        width = 26  # longer cells are cut
         cells = [("count", "A", "B")]
         for split in found.splits:
             cells.append((f"{split.count:,}", _joined(split.a, width), _joined(split.b, width)))
@@ -183,7 +182,7 @@ def _joined(tokens: Sequence[bytes], width: int) -> str:
 
 
 def as_data(figures: Any) -> Any:
-    """Figures as dicts, lists and numbers. A token's bytes come as text and in hex, as JSON has no bytes."""
+    """Convert figures to dicts, lists and numbers. A token becomes text and hex, as JSON has no bytes."""
     if isinstance(figures, Token):
         return {"id": figures.token_id, **bytes_as_data(figures.token)}
     if isinstance(figures, Split):

@@ -1,4 +1,4 @@
-"""Subcommands that make vocabularies: from text, from counted words, and from other vocabularies."""
+"""Subcommands that make vocabularies (`train`, `extend`) and the word counts to train from (`count-words`)."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def train(
         memory_limit_of(memory_limit)
     if vocab_size < 256 + len(special):
         raise click.UsageError(f"--vocab-size {vocab_size}: 256 bytes and {len(special)} special tokens need more")
-    # Try before the long work what could fail after it.
+    # The target is tried before the long work, so that saving does not fail after it.
     with scratch_for(target), as_paths(inputs) as paths:
         began = time.perf_counter()
         tokenizer = train_tokenizer(
@@ -173,13 +173,13 @@ def train(
 def _texts_or_counts(
     inputs: Sequence[str], counts: Sequence[str], mixture: str | None
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """The texts, and the files of counts. Raises UsageError unless there is one kind of source: these, or a mixture."""
+    """Return (texts, files of counts). Raises UsageError unless exactly one of texts, counts and mixture is given."""
     if counts:
-        # `--counts counts/*.parquet` without quotes: the shell makes inputs of all but the first.
+        # Of `--counts counts/*.parquet` without quotes, only the first file belongs to --counts: the rest are inputs.
         more = [name for name in inputs if name.lower().endswith(ENDINGS)]
         counts, inputs = [*counts, *more], [name for name in inputs if name not in more]
     if [bool(inputs), bool(counts), mixture is not None].count(True) != 1:
-        raise click.UsageError("give the texts to train on, --mixture or --counts; not two of these")
+        raise click.UsageError("give one of these: the texts to train on, --mixture, or --counts")
     for name in counts:
         if os.path.isfile(name) and not name.lower().endswith(ENDINGS):
             raise click.UsageError(f"--counts {name!r} must end in one of {', '.join(ENDINGS)}")
@@ -189,11 +189,11 @@ def _texts_or_counts(
 def _print_trained(target: str, tokenizer: Tokenizer, seconds: float, as_json: bool) -> None:
     n_merges = len(tokenizer.merges)
     figures = {"tokenizer": target, "n_tokens": len(tokenizer), "n_merges": n_merges, "seconds": round(seconds, 3)}
-    said = (
+    line = (
         f"{shown_path(target)}: {len(tokenizer):,} tokens (256 bytes, {n_merges:,} merges, "
         f"{len(tokenizer.special_tokens)} special), trained in {seconds:.1f} s"
     )
-    print_figures(figures, [said], as_json)
+    print_figures(figures, [line], as_json)
 
 
 @command(
@@ -303,10 +303,10 @@ def extend(
     """
     _check_folder(target)
     has_texts = bool(inputs) or mixture is not None
-    # With a size, texts were meant: a variable of the shell may be empty.
+    # If a size is given, texts are required: they may be missing because a shell variable is empty.
     seeds_alone = not has_texts and vocab_size is None and rules is not None and bool(rules.seeds)
     if not seeds_alone and (not has_texts or (inputs and mixture is not None)):
-        raise click.UsageError("give the texts to learn from, or --mixture; not both (or --seed-token alone)")
+        raise click.UsageError("give either the texts to learn from or --mixture (or only --seed-token)")
     if vocab_size is None and has_texts:
         raise click.UsageError("--vocab-size is missing")
     if seeds_alone:
@@ -324,12 +324,12 @@ def extend(
         larger.save(target)
     n_new = len(larger) - len(start)
     figures = {"tokenizer": target, "n_tokens": len(larger), "n_new": n_new, "seconds": round(seconds, 3)}
-    said = f"{shown_path(target)}: {len(larger):,} tokens, {n_new:,} of them new, trained in {seconds:.1f} s"
-    print_figures(figures, [said], as_json)
+    line = f"{shown_path(target)}: {len(larger):,} tokens, {n_new:,} of them new, trained in {seconds:.1f} s"
+    print_figures(figures, [line], as_json)
 
 
 def _check_folder(target: str) -> None:
-    """Raise UsageError, or NotADirectoryError, for an -o that is not a folder to save a tokenizer in."""
+    """Raise UsageError or NotADirectoryError if -o cannot be a folder to save a tokenizer in."""
     check_no_stdout(target, "-o")
     if os.path.isdir(target):
         return

@@ -1,4 +1,4 @@
-"""Options of training: rules for tokens, superwords, and mixtures, which are described in a file."""
+"""Options of training: rules for tokens, superwords, and mixtures (described in a JSON file)."""
 
 from __future__ import annotations
 
@@ -52,20 +52,20 @@ min_frequency_option = click.option(
 
 
 def rules_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Options for TokenRules, which the function gets as `rules`; None if no option is given."""
+    """Decorate a command with the options of TokenRules. It gets the TokenRules as `rules`; None if no option is given."""
 
     @functools.wraps(function)
-    def with_rules(**given: Any) -> Any:
-        said = {field.name: value for field in fields(TokenRules) if (value := given.pop(field.name))}
+    def with_rules(**options: Any) -> Any:
+        rule_options = {field.name: value for field in fields(TokenRules) if (value := options.pop(field.name))}
         with as_usage():
-            rules = TokenRules(**said) if said else None
-        return function(**given, rules=rules)
+            rules = TokenRules(**rule_options) if rule_options else None
+        return function(**options, rules=rules)
 
     return _rules(with_rules)
 
 
 def word_count(value: str) -> int | str:
-    """A number of words from 1 on, or "auto"."""
+    """Parse the value of --min-word-count: an integer from 1 on, or "auto"."""
     if value == "auto":
         return value
     try:
@@ -100,7 +100,7 @@ mixture_option = click.option(
 
 
 def read_mixture(path: str) -> Mixture:
-    """The mixture that a JSON file describes. Raises OSError, or ValueError that names the file."""
+    """Read a mixture from a JSON file. Raises OSError, or ValueError that names the file."""
     described = read_json(path, may_be_pipe=True)
     try:
         if not isinstance(described, dict):
@@ -109,7 +109,7 @@ def read_mixture(path: str) -> Mixture:
         if "sources" not in described:
             raise ValueError("`sources` is missing: an object of paths by name")
         folder = os.path.dirname(path)
-        described["sources"] = _found(described["sources"], folder, "sources")
+        described["sources"] = _paths_by_name(described["sources"], folder, "sources")
         weights = described.get("weights")
         if isinstance(weights, dict):
             described["weights"] = {name: _weight(weight, name) for name, weight in weights.items()}
@@ -117,32 +117,33 @@ def read_mixture(path: str) -> Mixture:
         if isinstance(parity, dict):
             _check_names(parity, Parity, "parity")
             if parity.get("parallel") is not None:
-                parity["parallel"] = _found(parity["parallel"], folder, "parallel")
+                parity["parallel"] = _paths_by_name(parity["parallel"], folder, "parallel")
             described["parity"] = Parity(**parity)
         return Mixture(**described)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
 
 
-def _check_names(described: Mapping[str, Any], cls: Any, what: str) -> None:
+def _check_names(described: Mapping[str, Any], cls: Any, where: str) -> None:
+    """Raise ValueError if an object in the file has an entry that is not a field of the dataclass `cls`."""
     known = [field.name for field in fields(cls)]
     for name in described:
         if name not in known:
-            raise ValueError(f"{what} has {shown(name)}, which is not one of {', '.join(known)}")
+            raise ValueError(f"{where} has {shown(name)}, which is not one of {', '.join(known)}")
 
 
-def _found(sources: Any, folder: str, what: str) -> dict[str, Any]:
-    """The paths of sources by name, relative to the folder of the file that names them."""
+def _paths_by_name(sources: Any, folder: str, entry: str) -> dict[str, Any]:
+    """The value of an entry of the mixture file, with paths relative to the file's folder."""
     if not isinstance(sources, dict):
-        raise ValueError(f"`{what}` must be an object of paths by name")
+        raise ValueError(f"`{entry}` must be an object of paths by name")
 
     def path_of(source: Any, name: str) -> str | pathlib.Path:
         if not isinstance(source, str) or not source:
-            raise ValueError(f"{name!r} in `{what}` must be a path, a pattern of paths, a URL or a list of some")
+            raise ValueError(f"{name!r} in `{entry}` must be a path, a pattern of paths, a URL or a list of these")
         path = pathlib.Path(folder, source)
         if "://" in source:
             return source
-        # Wildcards count only in the source as written, not in the name of the folder.
+        # Only wildcards in `source` count, so those in the folder's name are escaped.
         return pathlib.Path(glob.escape(folder), source) if glob.has_magic(source) and not os.path.exists(path) else path
 
     return {
@@ -152,7 +153,7 @@ def _found(sources: Any, folder: str, what: str) -> dict[str, Any]:
 
 
 def _weight(weight: Any, name: str) -> Any:
-    """A weight that may be written as "1/3"; numbers are left to Mixture."""
+    """Convert a weight that is written as a string, such as "1/3"; Mixture checks the others."""
     try:
         return exact_weight(weight) if isinstance(weight, str) else weight
     except ValueError as error:
