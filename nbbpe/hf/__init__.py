@@ -1,19 +1,20 @@
-"""A tokenizer for transformers: its class for fast tokenizers, with texts encoded and ids decoded by nbbpe.
+"""A tokenizer class for transformers: its PreTrainedTokenizerFast, with texts encoded and ids decoded by nbbpe.
 
-transformers does the rest: chat templates, added tokens, `convert_ids_to_tokens`, files. What nbbpe does not do
-(offsets in texts that a normalizer changes, words that no pattern makes) goes to tokenizers unchanged. So both classes give
-the same for every call, and most calls are faster.
+transformers does the rest: chat templates, added tokens, `convert_ids_to_tokens`, files. Calls that nbbpe does not handle
+(offsets in texts that a normalizer changes, words that are not made by a pattern) are passed on unchanged to tokenizers,
+the library of Hugging Face. So both classes return the same for every call, and most calls are faster.
 
-This folder alone imports transformers, so `import nbbpe` does not. Read tokenizer.py first.
+Only this folder imports transformers; `import nbbpe` does not. In its comments, "the backend" is the object of tokenizers
+that transformers holds, and "None if tokenizers must decide" means that a call is passed on. Read tokenizer.py first.
 
-tokenizer.py           the class: what it hands over to nbbpe, and what to tokenizers
-made.py                what nbbpe makes of a tokenizer of tokenizers, until a part of that is replaced
-applied.py             such a tokenizer, applied by nbbpe
-encoded.py             the texts of a call, encoded
-rows.py                ids to what the call returns: cut, with tokens around, padded
-encodings.py           the result of the call
-characters.py          characters that `regex` and tokenizers know alike
-saving.py              files that transformers writes get their names in a folder
+tokenizer.py           the class: which calls nbbpe handles, and which tokenizers
+made.py                caches what nbbpe makes from a backend, until a part of the backend changes
+applied.py             encodes and decodes with nbbpe as the backend would
+encoded.py             the encoded texts of a call, from which the columns of its result are made
+rows.py                truncates, adds special tokens, pads
+encodings.py           the result of a call
+characters.py          finds characters that `regex` and tokenizers classify differently
+saving.py              moves the files that transformers writes to their folder
 """
 
 try:

@@ -1,4 +1,4 @@
-"""A tokenizer of tokenizers (Hugging Face's), applied by nbbpe: to ids, to offsets, to text."""
+"""Encodes and decodes with nbbpe as a given backend (a Tokenizer of Hugging Face's tokenizers) would."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from ..tokenizer import Tokenizer
 from .characters import are_alike
 from .rows import Frame
 
-_FEW, _SHORT = 128, 1 << 14  # texts, and their characters, which are encoded one by one in less time than as a batch
-_OFF = ("", "0", "off", "false", "f", "no", "n")  # TOKENIZERS_PARALLELISM, as tokenizers reads it
-_FEW_IDS = 512  # whose words are numbered one by one in less time than by NumPy
+_FEW, _SHORT = 128, 1 << 14  # up to so many texts, with so many characters in all, it is faster to encode one by one
+_OFF = ("", "0", "off", "false", "f", "no", "n")  # values of TOKENIZERS_PARALLELISM that tokenizers reads as false
+_FEW_IDS = 512  # up to so many ids, it is faster to number words one by one than with NumPy
 
 
 def _most_threads() -> int | None:
-    """The most threads that the environment allows tokenizers, by the variables that it reads; None for any number."""
+    """The most threads that the environment variables of tokenizers allow; None for any number."""
     if os.environ.get("TOKENIZERS_PARALLELISM", "on").lower() in _OFF:
         return 1
     n_threads = os.environ.get("RAYON_NUM_THREADS", "")
@@ -40,35 +40,37 @@ def _most_threads() -> int | None:
 
 
 class Applied:
-    """What nbbpe applies a tokenizer with; made again where that has changed.
+    """Does the work of a backend with nbbpe. After the backend has changed, made.py makes another one.
 
-    Raises ValueError for a tokenizer that nbbpe cannot honour exactly, and names the part.
+    Raises ValueError that names the part of the backend that nbbpe cannot honour exactly.
     """
 
     def __init__(self, backend: Backend) -> None:
         self.tokenizer = Tokenizer.from_hf(backend)
         self._model = self.tokenizer._model
         self._backend = backend
-        # Whether a text is not cut by the pattern alone: also by steps in Python, and by Digits between bytes.
+        # Idle splitters, kept because making one takes a tenth of a short call; append and pop are atomic.
+        self._splitters: list[TextSplitter] = []
         part = backend.pre_tokenizer
         steps = [] if part is None else steps_of(json.loads(part.__getstate__()), "pre_tokenizer")
-        # Idle ones, as making one takes a tenth of a short call; append and pop are atomic.
-        self._splitters: list[TextSplitter] = []
         extras = self._model.extras
-        # Of characters, the pattern cuts more.
+        # Whether words differ from the pattern's pretokens: with steps in Python, with Digits between bytes, and for a
+        # model of characters, where the pattern cuts more.
         self._cuts_otherwise = bool(extras.byte_fallback or extras.cutter or digits_of_bytes(steps))
 
     @lazy
     def found_when_split(self) -> set[str] | None:
-        """The added tokens that are found in a text in which special tokens are split: those that are not special.
+        """The added tokens that are found in a text with split_special_tokens=True: those that are not special.
 
-        None where one of them may be within a special token, or begin there: tokenizers passes over all of a special token.
-        And where a special token is always found by nbbpe, as it is said to be part of ordinary text, where tokenizers
-        does not tell whether a token is special, or where it takes a pretoken for a special token by ignore_merges.
+        None if tokenizers must decide, because
+        - one of them may begin inside a special token, of which tokenizers splits all of the text;
+        - nbbpe always finds a special token, because it is declared as part of ordinary text;
+        - tokenizers does not tell whether a token is special;
+        - with ignore_merges, tokenizers gives a pretoken that equals a special token its id.
         """
         model, backend, decode = self._model, self._backend, self._backend.decode
-        # To tokenizers, a special token that is added again is still one, though its tokenizer.json may say otherwise. It
-        # is skipped in decoding then, unless the normalizer changes it.
+        # If a special token is added again as an ordinary one, tokenizer.json calls it ordinary, but tokenizers still
+        # treats it as special: then it is skipped in decoding, unless the normalizer changes it.
         skipped = model.skipped
         ids = {token: i for token, i in model.special.items() if token not in skipped}
         if any(backend.id_to_token(i) != token for token, i in ids.items()):
@@ -88,15 +90,15 @@ class Applied:
             kept.token_to_id(token) is not None and may_be_pretoken(model, token, is_split=True) for token in special
         ):
             return None
-        return plain.intersection(model.choosable)  # the others are parts of ordinary text, and always found
+        return plain.intersection(model.choosable)  # others are declared as part of ordinary text: always found
 
     def encode(
         self, texts: list[str], allowed_special: Choice
     ) -> tuple[list[int] | NDArray[Any], list[int] | NDArray[np.int64]]:
-        """The ids of texts, one after another; and where those of each text start, and the last ones end."""
+        """Return (ids, starts): the concatenated ids of texts; where the ids of each text start, and the last end."""
         tokenizer = self.tokenizer
         if len(texts) <= _FEW and sum(map(len, texts)) <= _SHORT:
-            encode = tokenizer._encoder.encode_short  # for a word, `tokenizer.encode` takes half as long again
+            encode = tokenizer._encoder.encode_short  # for one word, `tokenizer.encode` takes 1.5 times as long
             is_usual = allowed_special is ALL
             specials = tokenizer._specials if is_usual else tokenizer._recognised("", allowed_special, NONE)
             ids: list[int] = []
@@ -110,12 +112,12 @@ class Applied:
 
     @lazy
     def frames(self) -> dict[tuple[bool, bool], Frame]:
-        """What is put around the texts of a row: by whether there are two, and whether ids are put there."""
+        """The Frame for rows, by (is_pair, has_ids): whether a row has two texts, and whether special tokens are added."""
         part = self._model.extras.post_processor
         templates, types = read_templates(part), read_types(part)
         sides = (templates.single, types.single), (templates.pair, types.pair)
         n_usual = sum(len(piece) for piece in templates.single if isinstance(piece, list))
-        # tokenizers numbers what is there again at each step: the texts, or also the tokens that a step before put around.
+        # Each step of a post_processor numbers its input again: the texts, or also the tokens that an earlier step added.
         steps = steps_of(part, "post_processor")
         is_numbered_once = all(step["type"] == "ByteLevel" for step in steps[:-1])
         return {
@@ -126,9 +128,9 @@ class Applied:
 
     @lazy
     def number_of_padding(self) -> int | None:
-        """What stands for the number of the text where a row of one text is filled.
+        """The entry of sequence_ids for padding in a row of one text.
 
-        tokenizers before 0.23 gives padding the number of the text, 0, if the tokenizer has no post_processor.
+        It is None, but 0, the number of the text, in tokenizers before 0.23 if the backend has no post_processor.
         """
         found = self._backend.encode("a")
         found.pad(len(found) + 1)
@@ -136,24 +138,24 @@ class Applied:
 
     @lazy
     def finder(self) -> OffsetFinder | None:
-        """What finds the offsets in texts; None if tokenizers must find them."""
+        """The OffsetFinder for texts; None if tokenizers must decide."""
         model, extras = self._model, self._model.extras
         trimming = read_trimming(extras.post_processor)
         if trimming is None or model.normalizer.does_more or extras.prefix_space or extras.shared:
             return None
-        if extras.suffix is not None:  # the end of a word would be taken for a space that follows it
+        if extras.suffix is not None:  # an OffsetFinder would take the end of a word for a space after it
             return None
         return OffsetFinder(model, trimming)
 
     def words_in(
         self, ids: list[int] | NDArray[Any], starts: list[int] | NDArray[np.int64]
     ) -> list[int] | NDArray[np.int64] | None:
-        """The number of the word of each of the `ids` of texts; None if tokenizers must tell.
+        """The number of the word of each id in its text; None if tokenizers must decide.
 
-        starts : where the ids of each text start, and where the last ones end
+        ids, starts : the results of `encode`
         """
         model = self._model
-        # An id that an added token shares with an ordinary one does not say whether it is a word of its own.
+        # An added token is a word of its own; if it shares its id with an ordinary token, the id does not tell which it is.
         if self._cuts_otherwise or model.extras.shared:
             return None
         if isinstance(ids, list) and isinstance(starts, list) and len(ids) <= _FEW_IDS:
@@ -180,7 +182,7 @@ class Applied:
         return frozenset(self._model.special.values())
 
     def spelled(self, ids: list[int]) -> list[str] | None:
-        """The tokens of ids as tokenizers shows them; None if it shows the text that was found for one of them."""
+        """The tokens of ids as tokenizers spells them; None if for one of them that depends on the text."""
         return list(map(self._spelling.__getitem__, ids)) if self._as_found.isdisjoint(ids) else None
 
     @lazy
@@ -189,8 +191,11 @@ class Applied:
 
     @lazy
     def _as_found(self) -> frozenset[int]:
-        """The added tokens that are shown with the whitespace that they take, or as the normalizer leaves them; and those
-        that a template spells otherwise."""
+        """The ids whose spelling depends on the text or the template.
+
+        These are added tokens with flags, which are spelled with the whitespace that they take in or as normalized, and
+        tokens of which the template has another spelling.
+        """
         model = self._model
         spellings = read_spellings(model.extras.post_processor)
         others = (token_id for token_id, token in spellings if token != self._spelling.get(token_id))
@@ -198,10 +203,10 @@ class Applied:
 
     @lazy
     def decoders(self) -> tuple[Decoder, Decoder]:
-        """What decodes as the decoder ByteLevel of tokenizers, without and with special tokens skipped.
+        """Decoders that give the same text as the decoder ByteLevel of tokenizers: (special tokens kept, skipped).
 
-        It takes the characters of an added token for bytes, too, if all of them stand for one. And it does not skip a
-        special token that its normalizer changes.
+        ByteLevel also converts an added token to bytes, if each of its characters stands for a byte. And it does not skip
+        a special token that the normalizer changes.
         """
         added = list(self._backend.get_added_tokens_decoder())
         tokens = self._model.vocab | {token_id: token_of(str(self._backend.id_to_token(token_id))) for token_id in added}

@@ -1,7 +1,6 @@
-"""Which characters `regex` and tokenizers know alike: they may have different versions of Unicode.
+"""Finds characters that `regex` and tokenizers put in different categories, as their versions of Unicode may differ.
 
-What one of them takes for a letter, and the other for a character that does not exist yet, hardly ever decides an id, but
-it does decide where a word ends.
+If only one of them knows a character as a letter, that hardly ever changes an id, but it does change where a word ends.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ _CATEGORIES = (
 
 @functools.cache
 def _known() -> NDArray[np.bool_]:
-    """The characters that are known to be alike, by code point: ASCII, and those of texts so far. Changed."""
+    """bool[0x110000], by code point: True if both are known to agree. ASCII at first; `are_alike` adds more."""
     known = np.zeros(sys.maxunicode + 1, dtype=np.bool_)
     known[:128] = True
     return known
 
 
 def are_alike(text: str) -> bool:
-    """Whether all characters of a text, without surrogates, have the same general category in both."""
+    """Whether `regex` and tokenizers give each character of a text (without surrogates) the same general category."""
     if text.isascii():
         return True
     known = _known()
     codes = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
     is_known = known[codes]
-    if is_known.all():  # as mostly
+    if is_known.all():
         return True
     new = np.unique(codes[~is_known])
     characters = "".join(map(chr, new.tolist()))

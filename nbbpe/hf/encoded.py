@@ -1,4 +1,4 @@
-"""The texts of a call, encoded: of what all columns of its result are made, and what is told of a row."""
+"""The encoded texts of a call, from which the columns of its result and of its rows are made."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .rows import Batch, Cut, Frame, RowPadding, Rows
 
 
 class Encoded:
-    """The ids of a batch of texts, as nbbpe gives them, and where they are in the rows of a result.
+    """The ids of a batch of texts, and where they are in the rows of a result.
 
-    A result holds it for what may be asked for later; it takes less memory than the lists of a column.
+    A result keeps it to make other columns later; it takes less memory than the lists of a column.
 
-    applied : what encoded them
+    applied : encoded the texts
     batch   : the texts
-    ids     : of all texts, one after another
-    starts  : where those of each of the batch's texts start, and where the last ones end; they may be words
-    frame   : what is put around them
-    cut     : the stretches of ids that are in rows
-    padding : how rows get one length; None if they stay as they are
+    ids     : the ids of all texts, concatenated
+    starts  : where the ids of each of the batch's texts (or words) start, and where the last ones end
+    frame   : adds the template's ids
+    cut     : the spans of ids that are in rows
+    padding : pads the rows; None for no padding
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Encoded:
         return len(self.cut.places) // (1 + self.batch.is_pair)
 
     def columns(self, names: Iterable[str]) -> dict[str, Rows] | None:
-        """Columns by name, not padded; None if tokenizers must tell one of them."""
+        """Columns by name, not padded; None if tokenizers must decide."""
         cut = self.cut
         rows = _rows(self.ids, cut)
         ids = self.frame.put(rows)
@@ -60,7 +60,7 @@ class Encoded:
         return found
 
     def of_row(self, name: str, number: int) -> list[Any] | None:
-        """What a column has in a row; None if tokenizers must tell."""
+        """One row of a column, padded; None if tokenizers must decide."""
         cut, padding = self._cut_of(number), self.padding
         rows = _rows(self.ids, cut)
         column = _COLUMNS[name](self, cut, rows, self.frame.put(rows))
@@ -71,7 +71,7 @@ class Encoded:
         return padding.apply(name, column)[0]
 
     def ranges_of_row(self, number: int) -> list[range] | None:
-        """The tokens of each text in a row, without padding; None if tokenizers must tell."""
+        """The positions of each text's tokens in a padded row; None if tokenizers must decide."""
         cut = self._cut_of(number)
         if not self._numbers_texts(cut):
             return None
@@ -86,7 +86,8 @@ class Encoded:
         return self.cut if self.n_rows == 1 else self.cut.only(number, self.batch.is_pair)
 
     def _numbers_texts(self, cut: Cut) -> bool:
-        # Where tokenizers before 0.23 numbers padding, it numbers no texts of a pair in the rows after its first one.
+        # Versions of tokenizers that number padding (see `number_of_padding`) do not number the texts of a pair in rows
+        # after its first one.
         return not (self.batch.is_pair and any(cut.later) and self.applied.number_of_padding is not None)
 
     def _ids(self, cut: Cut, rows: Rows, ids: Rows) -> Rows:
@@ -116,7 +117,7 @@ class Encoded:
 
     @lazy
     def _words(self) -> list[int] | NDArray[np.int64] | None:
-        """The number of the word of each id in its text; None if tokenizers must tell."""
+        """The number of the word of each id in its text; None if tokenizers must decide."""
         n_words = self.batch.n_words
         if n_words is None:
             return self.applied.words_in(self.ids, self.starts)
@@ -140,13 +141,13 @@ class Encoded:
 
 
 def _rows(values: list[int] | NDArray[Any], cut: Cut) -> Rows:
-    """Stretches of one value for each id of a batch."""
+    """The spans of `cut` as lists; `values` has one value for each id of a batch."""
     if isinstance(values, list):
         return [values[start:end] for start, end in cut.places]
     return [list_of(values[start:end]) for start, end in cut.places]
 
 
-# Of each column; `rows` are stretches of the ids of texts, `ids` the same with those around.
+# The function that makes each column. Its arguments `rows` and `ids` are the ids of texts, without and with the template's.
 _COLUMNS: dict[str, Callable[[Encoded, Cut, Rows, Rows], Rows | None]] = {
     "input_ids": Encoded._ids,
     "tokens": Encoded._tokens,

@@ -1,7 +1,7 @@
-"""From the ids of texts to what a call of transformers returns: cut, with tokens around, types, masks, offsets, padded.
+"""Turns the ids of texts into the rows of a result: truncates them, adds special tokens, makes types and masks, pads.
 
-transformers leaves this to tokenizers, which goes token by token; here the same rules are applied to whole rows. Where None
-is returned, tokenizers must decide, or say what is wrong.
+transformers leaves this to tokenizers, which goes token by token; here the same rules are applied to whole rows. Functions
+return None if tokenizers must decide, or raise the error.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ _LISTS = frozenset([list, tuple])
 
 
 class Batch(NamedTuple):
-    """The texts of a call: one in each row, or the first ones of all rows, then the second ones.
+    """The texts of a call.
 
-    texts   : or the words of all texts, one after another
+    texts   : the text of each row; for pairs, first the first texts of all rows, then the second texts. If texts are given
+              as lists of words: the words of all texts in that order
     is_pair : whether a row has two texts
-    n_words : of each text, if texts are split into words; None if they are whole
+    n_words : the number of words of each text; None if texts are not given as words
     """
 
     texts: list[str]
@@ -38,7 +39,7 @@ class Batch(NamedTuple):
 
     @classmethod
     def of(cls, texts: Any, others: Any = None, is_split: bool = False) -> Batch | None:
-        """From a batch of texts, of pairs, or from two batches of texts; None if it is none of these.
+        """Make a Batch from texts, from pairs, or from two lists of texts; None for other types.
 
         is_split : whether each text is a list of words
         """
@@ -71,28 +72,28 @@ class Batch(NamedTuple):
         if not _are_lists(both):
             return None
         words = list(chain.from_iterable(both))
-        # As in `_are_lists`.
+        # Types first, as in `_are_lists`.
         if set(map(type, words)) != {str} and not all(isinstance(word, str) for word in words):
             return None
         return cls(words, others is not None, list(map(len, both)))
 
     def bounds(self, starts: list[int] | NDArray[np.int64]) -> list[int]:
-        """Where the ids of each whole text start, and where the last ones end; `starts` are those of each of `texts`."""
+        """Where the ids of each whole text start, and the last ones end. `starts` has the same for each of `texts`."""
         if self.n_words is not None:
             return [int(starts[i]) for i in accumulate(self.n_words, initial=0)]
         return starts if isinstance(starts, list) else starts.tolist()
 
 
 class Frame:
-    """What is put around the texts of a row.
+    """A template: adds special tokens around the texts of a row.
 
-    pieces  : of a template
-    types   : the type of each piece, for models that count one for each text
-    later   : the type of a first text, and of a second one, in rows after the one that it begins
-    n_ids   : how many ids are put around
-    n_usual : how many are put around one text unless they are declined
+    pieces  : of the template: "A" and "B" for the texts, and lists of ids
+    types   : the token type of each piece
+    later   : the token types of a first and a second text in overflowing rows, those that do not begin the text
+    n_ids   : the number of ids that are added
+    n_usual : the number that is added to one text if add_special_tokens is True
     is_pair : whether a row has two texts
-    n_texts : how many texts are in a row, each once; None where tokenizers numbers them otherwise than by 0 and 1
+    n_texts : the number of texts in a row, each once; None if tokenizers does not number them 0 and 1
     """
 
     def __init__(
@@ -117,11 +118,11 @@ class Frame:
         self._is_bare = self.pieces == ["A"] and not is_pair
 
     def put(self, rows: Rows) -> Rows:
-        """The rows of texts with the ids that are around them; `rows` are the ids of texts."""
+        """Add the template's ids around the ids of texts."""
         return rows if self._is_bare else self._around(rows, self.pieces)
 
     def put_value(self, rows: Rows, value: Any) -> Rows:
-        """The same for another column of texts, in which `value` stands for each id around."""
+        """Do the same to another column of texts, with `value` in place of each id of the template."""
         if self._is_bare:
             return rows
         return self._around(rows, [piece if isinstance(piece, str) else [value] * len(piece) for piece in self.pieces])
@@ -132,16 +133,16 @@ class Frame:
         return list(map(around, rows[:n], rows[n:])) if self.is_pair else list(map(around, rows))
 
     def numbers_of_texts(self, rows: Rows) -> Rows | None:
-        """For each id of a row, the number of its text, or None; None if tokenizers must tell."""
+        """The text (0 or 1) of each id in each row, None for an id of the template; None if tokenizers must decide."""
         if self.n_texts is None:
             return None
         n_first = len(rows) // (1 + self.is_pair)
         return self.put_value([[int(i >= n_first)] * len(row) for i, row in enumerate(rows)], None)
 
     def ranges(self, lengths: list[int]) -> list[range] | None:
-        """Where the ids of each text of a row are, with the ids around it; None if tokenizers must tell.
+        """The positions in a row of the ids of each text; None if tokenizers must decide.
 
-        lengths : of the first text, and of a second one
+        lengths : the number of ids of each text
         """
         if self.n_texts is None:
             return None
@@ -158,7 +159,7 @@ class Frame:
         return found
 
     def combined(self, firsts: list[Span], seconds: list[Span]) -> list[tuple[Span, Span]] | None:
-        """The rows of all stretches of a pair, in the order of tokenizers; None if a text is in a row twice."""
+        """Combine the spans of both texts of a pair to rows, in the order of tokenizers; None if a row has a text twice."""
         texts = [piece for piece in self.pieces if isinstance(piece, str)]
         if len(set(texts)) < len(texts):
             return None
@@ -167,9 +168,9 @@ class Frame:
         return _combined(*(each if text in texts else each[:1] for text, each in (("A", firsts), ("B", seconds))))
 
     def type_rows(self, rows: Rows, framed: Rows, are_later: list[bool]) -> Rows:
-        """The types of the ids of each row, and of those around; `framed` are the rows with these.
+        """The token type of each id in `framed`, the rows with the template's ids.
 
-        are_later : whether each of `rows` is not the one that its text begins
+        are_later : whether each of `rows`, the ids of texts, is an overflowing span, one that does not begin its text
         """
         if not any(self.types) and not (any(self.later[: 1 + self.is_pair]) and any(are_later)):
             return [[0] * len(row) for row in framed]
@@ -188,11 +189,11 @@ class Frame:
 
 
 class Cut(NamedTuple):
-    """Which stretches of the ids of all texts are in rows: of the first texts of all these rows, then of the second ones.
+    """The spans of ids that truncation leaves: those of the first text of each row, then those of the second texts.
 
-    numbers : the number of the text of each
-    places  : where each starts and ends in the ids of all texts
-    later   : whether each is of a text that an earlier row begins; it overflows there
+    numbers : the number of the text of each span
+    places  : where each span starts and ends in the ids of all texts
+    later   : whether each span overflows, that is, an earlier row begins its text
     """
 
     numbers: Sequence[int]
@@ -201,10 +202,10 @@ class Cut(NamedTuple):
 
     @classmethod
     def of(cls, bounds: list[int], frame: Frame, options: Mapping[str, Any], from_end: bool) -> Cut | None:
-        """That of the texts of a Batch.
+        """Truncate the texts of a Batch by the options of a call.
 
         bounds   : where the ids of each text start, and where the last ones end
-        from_end : whether the end of a text stays
+        from_end : whether the end of a text is kept, not its beginning
         """
         places = list(pairwise(bounds))
         if options.get("truncation_strategy") in _NO_TRUNCATION:
@@ -214,7 +215,7 @@ class Cut(NamedTuple):
         if kept is None:
             return None
         overflows, stride = options.get("return_overflowing_tokens"), options.get("stride", 0)
-        steps = _stretches_from_end if from_end else _stretches
+        steps = _spans_from_end if from_end else _spans
         found: list[list[Span]] = []
         for i, (n, length) in enumerate(zip(counts, kept, strict=True)):
             found.append([(i, *span) for span in islice(steps(n, length, stride), None if overflows else 1)])
@@ -232,15 +233,15 @@ class Cut(NamedTuple):
         return cls([i for i, _, _ in spans], places, later)
 
     def only(self, number: int, is_pair: bool) -> Cut:
-        """The stretches of one row."""
+        """The spans of one row."""
         chosen = (number, number + len(self.places) // 2) if is_pair else (number,)
         numbers, places, later = self
         return Cut([numbers[i] for i in chosen], [places[i] for i in chosen], [later[i] for i in chosen])
 
 
 def _combined(ones: list[Span], others: list[Span]) -> list[tuple[Span, Span]]:
-    """Each stretch of one text with each of another, the row of both first ones at first, and those with the first of
-    `ones` at last."""
+    """Pair each span of one text with each of another, in the order of tokenizers: both first spans come first; other
+    pairs with the first of `ones` come last."""
     return [
         (ones[0], others[0]),
         *((one, other) for one in ones[1:] for other in others),
@@ -249,9 +250,9 @@ def _combined(ones: list[Span], others: list[Span]) -> list[tuple[Span, Span]]:
 
 
 def _checked_kept(counts: list[int], frame: Frame, options: Mapping[str, Any]) -> list[int] | None:
-    """As `_kept`, by the options of a call."""
+    """The result of `_kept` for the options of a call."""
     strategy, most, stride = options["truncation_strategy"], options.get("max_length"), options.get("stride", 0)
-    # tokenizers cuts nothing where not even the ids around fit, and refuses a stride that does not fit.
+    # tokenizers truncates nothing if not even the template's ids fit, and rejects a stride that does not fit.
     if strategy not in _TRUNCATION or not (_is_size(most) and _is_size(stride)) or most < frame.n_ids:
         return None
     if stride and stride > most - frame.n_usual:
@@ -259,12 +260,13 @@ def _checked_kept(counts: list[int], frame: Frame, options: Mapping[str, Any]) -
     kept = _kept(counts, most - frame.n_ids, frame.is_pair, strategy)
     if kept is None or not (stride or options.get("return_overflowing_tokens")):
         return kept
-    # Nor does a stride fit into a text of which less stays. One of which nothing stays overflows as a whole.
+    # tokenizers also rejects a stride that is not below what is kept of a truncated text. A text of which nothing is kept
+    # overflows as a whole.
     return None if any(length <= stride and length < n for n, length in zip(counts, kept, strict=True)) else kept
 
 
 def _kept(counts: list[int], room: int, is_pair: bool, strategy: str) -> list[int] | None:
-    """How many of the ids of each text stay, where there is room for so many in a row."""
+    """How many ids of each text are kept, if a row has room for `room` ids of texts; None if a text would lose all."""
     n = len(counts) // 2 if is_pair else len(counts)
     firsts, seconds = counts[:n], counts[n:] or [0] * n
     for i, (first, second) in enumerate(zip(firsts, seconds, strict=True)):
@@ -273,7 +275,7 @@ def _kept(counts: list[int], room: int, is_pair: bool, strategy: str) -> list[in
             continue
         if strategy == "longest_first":
             firsts[i], seconds[i] = _shared(first, second, room)
-        elif over >= (first if strategy == "only_first" else second):  # nothing would be left of it
+        elif over >= (first if strategy == "only_first" else second):
             return None
         elif strategy == "only_first":
             firsts[i] -= over
@@ -282,8 +284,8 @@ def _kept(counts: list[int], room: int, is_pair: bool, strategy: str) -> list[in
     return firsts + seconds if is_pair else firsts
 
 
-def _stretches(n: int, room: int, stride: int) -> Iterator[tuple[int, int]]:
-    """Where stretches of n ids start and end that fill the room, and share `stride` ids with the one before."""
+def _spans(n: int, room: int, stride: int) -> Iterator[tuple[int, int]]:
+    """Cut n ids into spans (start, end) of at most `room` ids; each shares `stride` ids with the one before."""
     start = 0
     while start + room < n:
         yield start, start + room
@@ -291,24 +293,24 @@ def _stretches(n: int, room: int, stride: int) -> Iterator[tuple[int, int]]:
     yield start, n
 
 
-def _stretches_from_end(n: int, room: int, stride: int) -> Iterator[tuple[int, int]]:
-    """The same from the last one on."""
-    return ((n - end, n - start) for start, end in _stretches(n, room, stride))
+def _spans_from_end(n: int, room: int, stride: int) -> Iterator[tuple[int, int]]:
+    """Cut n ids as `_spans` does, but from the end."""
+    return ((n - end, n - start) for start, end in _spans(n, room, stride))
 
 
 def _shared(first: int, second: int, room: int) -> tuple[int, int]:
-    """The lengths of two texts that share room that is too small: the longer one is cut, or each to one half of it."""
+    """Shorten two texts to `room` ids together: only the longer one, or if that is not enough, each to half of the room."""
     shorter = min(first, second, room // 2)
     longer = room - shorter
     return (longer, shorter) if first > second else (shorter, longer)
 
 
 class RowPadding(NamedTuple):
-    """How rows get one length.
+    """Pads rows to one length.
 
     width : the length
-    side  : the end that is filled, "left" or "right"
-    pads  : from the name of a column to what fills it
+    side  : the padded side, "left" or "right"
+    pads  : the padding value of each column, by its name
     """
 
     width: int
@@ -317,24 +319,24 @@ class RowPadding(NamedTuple):
 
     @classmethod
     def of(cls, rows: Rows, pads: Mapping[str, Any], options: Mapping[str, Any], usual_side: str) -> RowPadding:
-        """That of rows of ids, of which there is one at least."""
+        """The padding that the options of a call ask for, for rows of ids (at least one)."""
         width: int = options["max_length"] if options.get("padding_strategy") == "max_length" else max(map(len, rows))
         multiple = options.get("pad_to_multiple_of") or 1
         return cls(-(-width // multiple) * multiple, _side(options, usual_side), pads)
 
     def apply(self, name: str, rows: Rows) -> Rows:
-        """Rows of a column, filled."""
+        """Pad the rows of a column."""
         fills = [[self.pads[name]] * (self.width - len(row)) for row in rows]
         return [row + fill if self.side == "right" else fill + row for row, fill in zip(rows, fills, strict=True)]
 
 
 def is_unpadded(options: Mapping[str, Any]) -> bool:
-    """Whether rows stay as they are."""
+    """Whether the options ask for no padding."""
     return options.get("padding_strategy") in (None, "do_not_pad")
 
 
 def is_padded_plainly(options: Mapping[str, Any], usual_side: Any) -> bool:
-    """Whether there is no padding, or one at a known side by whole numbers."""
+    """Whether the options ask for no padding, or for padding with valid values (else tokenizers must decide)."""
     if is_unpadded(options):
         return True
     numbers = options.get("max_length"), options.get("pad_to_multiple_of")
@@ -347,11 +349,11 @@ def _side(options: Mapping[str, Any], usual_side: Any) -> Any:
 
 
 def _is_size(value: Any) -> TypeGuard[int]:
-    """Whether tokenizers takes it for a number of tokens."""
+    """Whether tokenizers accepts a value as a number of tokens."""
     return isinstance(value, int) and 0 <= value < 1 << 64
 
 
 def _are_lists(values: Sequence[Any]) -> bool:
-    """Whether each value is a list or a tuple, as tokenizers takes for a list."""
-    # To look at the types takes a third of the time, and is mostly enough.
+    """Whether each value is a list or a tuple, which tokenizers accepts as a list."""
+    # Comparing exact types takes a third of the time, and is usually enough.
     return _LISTS.issuperset(map(type, values)) or all(isinstance(value, (list, tuple)) for value in values)

@@ -1,4 +1,4 @@
-"""Files that transformers has written to a new folder get their names in the folder that they are for."""
+"""Moves the files of a saved tokenizer from the scratch folder that transformers wrote to their folder."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ..system.atomic_files import made_folder, name_before, put_together
 
 
 class Saving(NamedTuple):
-    """How a tokenizer is saved.
+    """Where and how a tokenizer is saved.
 
-    folder      : to which one
-    keeps_class : whether the files name its class
+    folder      : where the files are to be
+    keeps_class : whether the files name NbbpeTokenizerFast
     """
 
     folder: str
     keeps_class: bool
 
     def publish(self, new: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Copy all files of the folder `new`, at last the first of `names`, the config. Returns what `names` are there."""
+        """Copy all files of the folder `new`; the first of `names`, the config, last. Returns the new paths of `names`."""
         files = {os.path.join(folder, name) for folder, _, found in os.walk(new) for name in found}
         with ExitStack() as stack:
             finished = []
