@@ -420,12 +420,15 @@ def test_metaspace_of_older_versions(tmp_path, scheme):
         ),
         ({"model": {"vocab": {**VOCAB, " ": 5000}}}, f"model.vocab: ' ' has a space, where {SIGN} stands for each"),
         ({"model": {"vocab": {**VOCAB, "t ": 5000, " ": 5001}, "merges": [["t", " "]]}}, "model.vocab: 't ' has a space"),
-        ({"added_tokens": [added("<0x41>")]}, "added token '<0x41>' is the token of a byte, too"),
+        ({"added_tokens": [added("<0x41>")]}, "added token '<0x41>' is also the token of a byte"),
         ({"model": {"vocab": {**VOCAB, "the ": 5000, f"the{SIGN}": 5001}}}, "'the ' and 'the\u2581' both stand for"),
         ({"model": {"vocab": {**VOCAB, "x": 270}}}, "id 270 is given to"),
         ({"model": {"vocab": {**VOCAB, "x": -1}}}, "'x' has the id -1; ids must be from 0"),
         ({"model": {"vocab": {**VOCAB, "\ud800": 5000}}}, "holds a lone surrogate"),
-        ({"added_tokens": [added("<s>", lstrip=True, normalized=True)]}, "'<s>' is looked for where spaces are \u2581"),
+        (
+            {"added_tokens": [added("<s>", lstrip=True, normalized=True)]},
+            "'<s>' has lstrip or rstrip, and is searched in text where spaces are \u2581",
+        ),
     ],
 )
 def test_what_cannot_be_honoured_is_named(tmp_path, change, message):

@@ -223,7 +223,7 @@ def test_files_of_others_are_not_replaced(folder, name):
     (folder / name).unlink()
     two_of_one_id().save(folder)
     (folder / name).write_text("{}")
-    with pytest.raises(FileExistsError, match=f"has a {name} of which its nbbpe.json says nothing"):
+    with pytest.raises(FileExistsError, match=f"has a {name} that its nbbpe.json does not mention"):
         trained().save(folder)
     assert (folder / name).read_text() == "{}"
     assert nbbpe.load(folder) == two_of_one_id()

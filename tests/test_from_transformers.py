@@ -239,11 +239,11 @@ def test_a_role_gets_the_next_id(document, tmp_path):
         ({"tokenizer_config.json": {"image_token": "<a>"}}, "_config.json: image_token is '<a>', which is no token elsewh"),
         (
             {"tokenizer_config.json": {"image_token": {"__type": "AddedToken", **described("<a>")}}},
-            "_config.json: image_token is '<a>', which is no token elsewhere",
+            "_config.json: image_token is '<a>', which is not a token elsewhere",
         ),
         (
             {"tokenizer_config.json": {"model_specific_special_tokens": {"boi": "<a>"}}},
-            "_config.json: boi is '<a>', which is no token elsewhere",
+            "_config.json: boi is '<a>', which is not a token elsewhere",
         ),
         ({"special_tokens_map.json": {"image_token": "<a>"}}, "_map.json: image_token is '<a>', which is no token elsewh"),
         (
@@ -286,7 +286,7 @@ def test_a_role_gets_the_next_id(document, tmp_path):
                 "tokenizer_config.json": {"additional_special_tokens": ["<b>"]},
                 "special_tokens_map.json": {"additional_special_tokens": ["<b>", END, "<a>"]},
             },
-            "_map.json: '<a>' is in a list there, which the list in tokenizer_config.json lacks; versions",
+            "_map.json: '<a>' is in a list there, but not in the list in tokenizer_config.json; versions",
         ),
         ({"tokenizer_config.json": {"add_prefix_space": True}}, "_config.json: add_prefix_space is True, and in tokenizer"),
         (

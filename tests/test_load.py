@@ -244,7 +244,7 @@ def test_one_of_gpt2s_files_without_the_other_is_an_error_that_names_both(tmp_pa
 
 def test_a_vocabulary_under_another_name_is_told_from_a_tokenizer_json(tmp_path):
     (tmp_path / "mine.json").write_text('{"a": 0, "b": 1}')
-    with pytest.raises(ValueError, match=r"mine\.json: must be .*a vocabulary as GPT-2's, which needs its merges\.txt"):
+    with pytest.raises(ValueError, match=r"mine\.json: must be .*a vocabulary like GPT-2's, which needs its merges\.txt"):
         nbbpe.load(tmp_path / "mine.json")
 
 
@@ -321,8 +321,8 @@ def test_nothing_is_saved_where_a_folder_or_a_pipe_is_in_the_place_of_a_file(tok
         ("config.json", {"model_type": ["a"]}, r"a \"tokenizer of \['a'\]\""),
         ("config.json", {"model_type": "luke"}, "config.json says that it is a 'tokenizer of luke'"),
         ("tokenizer_config.json", {"add_prefix_space": True}, "it puts a space in front of a text"),
-        ("tokenizer_config.json", {"add_bos_token": True, "add_eos_token": False}, "it puts a token around a text"),
-        ("tokenizer_config.json", {"add_eos_token": True}, "it puts a token around a text"),
+        ("tokenizer_config.json", {"add_bos_token": True, "add_eos_token": False}, "it adds a token to a text"),
+        ("tokenizer_config.json", {"add_eos_token": True}, "it adds a token to a text"),
         ("tokenizer_config.json", {"added_tokens_decoder": {"9": {"content": "<a>"}}}, "the special token '<a>'"),
         ("tokenizer_config.json", {"pad_token": "<pad>"}, "the special token '<pad>'"),
         ("added_tokens.json", {"<b>": 500}, "the special token '<b>'"),
@@ -411,7 +411,7 @@ def test_a_vocabulary_with_ends_of_words_is_refused(tmp_path):
     ("start", "message"),
     [
         (b"\n\x0e\n\x05<pad>\x15\0\0\0\0\x18\x03", r"x\.model: is a model of Unigram"),
-        (b"\n\x0e\n\x05<pad>\x15\0\0\0\0\x18", r"x\.model: is no model of sentencepiece, or its end is missing"),
+        (b"\n\x0e\n\x05<pad>\x15\0\0\0\0\x18", r"x\.model: is not a model of sentencepiece, or was truncated"),
         *(
             (pickle.dumps({"a": 1}, protocol), r"x\.model' is a pickle, .* give nbbpe\.load the object")
             for protocol in range(2, 6)

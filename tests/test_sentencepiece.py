@@ -357,7 +357,7 @@ def test_a_folder_may_name_the_symbols_of_the_user(tmp_path):
     [
         (model(trainer=[(3, 1)]), "is a model of Unigram, and nbbpe reads BPE only"),
         (model(trainer=[(35, 0)]), "has no byte_fallback"),
-        (model(trainer=[(24, 1)]), "puts spaces behind words"),
+        (model(trainer=[(24, 1)]), "puts spaces after words"),
         (model(normalizer=[(2, b"table")]), "is no table of sentencepiece"),
         (
             model(normalizer=[(2, compiled_charsmap({"  ": " "}))]),
@@ -369,13 +369,13 @@ def test_a_folder_may_name_the_symbols_of_the_user(tmp_path):
         ),
         (
             model(trainer=[(24, 1)], normalizer=[(5, 0)]),
-            r"keeps spaces as they are .*, and puts spaces behind .*, which nbbpe",
+            r"keeps spaces as they are .*, and puts spaces after .*, which nbbpe",
         ),
-        (model([*PIECES, PIECES[300 - 30]]), "has two pieces of one text"),
+        (model([*PIECES, PIECES[300 - 30]]), "has two pieces with the same text"),
         (model(PIECES[:100] + PIECES[101:]), "or no piece of some byte"),
         (model([*PIECES, ("x", 0.0, UNUSED)]), "has unused pieces"),
-        (model([*PIECES, ("a b", -50.0, NORMAL)]), "has no piece \u2581 for a space, or one with a space"),
-        (model([*PIECES, ("xt", -50.0, NORMAL)]), "has pieces of several characters with 'x', which is no piece by itself"),
+        (model([*PIECES, ("a b", -50.0, NORMAL)]), "has no piece \u2581 for a space, or has a piece with a space"),
+        (model([*PIECES, ("xt", -50.0, NORMAL)]), "of several characters with 'x', which is not a piece by itself"),
         (model([*PIECES, ("heca", -1.0, NORMAL)]), "gives one score to several pieces, such as 'he' and 'heca', and nbbpe"),
         (
             model([*PIECES, ("ttt", -98.0, NORMAL), ("tttt", -98.0, NORMAL), ("tt", -99.0, NORMAL)]),
@@ -383,8 +383,8 @@ def test_a_folder_may_name_the_symbols_of_the_user(tmp_path):
         ),
         (model([*PIECES, ("tt", -98.0, NORMAL), ("ttt", -98.0, NORMAL), ("att", -1.5, NORMAL)]), "such as 'tt' and 'ttt'"),
         (model([*PIECES, ("t" * 2, -98.0, NORMAL), ("t" * 65, -98.0, NORMAL)]), "gives one score to several pieces"),
-        (model()[:-1], "is no model of sentencepiece, or its end is missing"),
-        (model()[:3000], "is no model of sentencepiece, or its end is missing"),
+        (model()[:-1], "is not a model of sentencepiece, or was truncated"),
+        (model()[:3000], "is not a model of sentencepiece, or was truncated"),
     ],
 )
 def test_what_cannot_be_honoured_is_named(tmp_path, content, message):

@@ -215,9 +215,9 @@ def test_whisper_puts_the_language_and_the_task_in_front(tmp_path, config, names
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"language": "klingon"}, "has no token '<|klingon|>', which its class puts in front of a text"),
-        ({"language": 5}, "tokenizer_config.json has the language 5 and the task None, which Whisper does not know"),
-        ({"task": "sing"}, "tokenizer_config.json has the language None and the task 'sing', which Whisper does not know"),
+        ({"language": "klingon"}, "has no token '<|klingon|>', which its class adds to a text"),
+        ({"language": 5}, "tokenizer_config.json has the language 5 and the task None, and Whisper does not know one"),
+        ({"task": "sing"}, "has the language None and the task 'sing', and Whisper does not know one"),
     ],
 )
 def test_what_whisper_does_not_know_is_named(tmp_path, config, message):
@@ -259,8 +259,8 @@ def test_gpt2s_special_token_gets_the_next_id_where_the_vocabulary_lacks_it(tmp_
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"sep_token": ""}, "tokenizer_config.json says that it has no sep_token, which its class puts around a text"),
-        ({"cls_token": None}, "tokenizer_config.json says that it has no cls_token, which its class puts around a text"),
+        ({"sep_token": ""}, "tokenizer_config.json says that it has no sep_token, which its class adds to a text"),
+        ({"cls_token": None}, "tokenizer_config.json says that it has no cls_token, which its class adds to a text"),
         ({"image_token": "<i>"}, "image_token is '<i>', and versions of transformers differ in whether that is a token"),
         ({"pad_token": 5}, "tokenizer_config.json: a token must be a string"),
     ],

@@ -74,7 +74,7 @@ def test_a_difference_is_shown(small, monkeypatch):
 def test_a_folder_of_another_tokenizer_is_told(small, gpt2, tmp_path):
     gpt2.save(tmp_path / "t")
     path = str(tmp_path / "t")
-    with pytest.raises(ValueError, match=r"t: is another tokenizer when it is read again"):
+    with pytest.raises(ValueError, match=r"t: reading it again gives another tokenizer"):
         verification.verify_written(small._model, small.encode, "nbbpe", [path])
 
 

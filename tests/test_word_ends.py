@@ -200,7 +200,7 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     ),
     "an added token that is the end of a byte": (
         lambda: {**document(), "added_tokens": [added("q</w>")]},
-        "added token 'q</w>' is the token of 'q' at the end of a word, too",
+        "added token 'q</w>' is also the token of 'q' at the end of a word",
     ),
     "a token with a space": (
         lambda: document(vocab=with_token("oo\u0120")),

@@ -1,22 +1,22 @@
-"""File formats of tokenizers: each is read as a Model, most are written, and none knows a Tokenizer.
+"""File formats of tokenizers. Each is read as a Model, and most can be written; none imports Tokenizer.
 
 Read recognise.py first, which finds the format, then minbpe.py, the shortest, and ranks/tekken.py, which also writes.
 
 recognise.py             finds the format of a path or an object, and reads it
-known_names.py           well-known names, such as cl100k_base or org/model: the files are those of another library's cache
-verification.py          compares the ids with those of the libraries that own the formats
-sentencepiece.py         sentencepiece's .model, by way of tokenizer_json/characters.py
-equal_scores.py          pieces of such a .model that have one score
+known_names.py           finds the files of names such as cl100k_base or org/model, with the library that provides them
+verification.py          compares ids with those of the libraries that define the formats
+sentencepiece.py         sentencepiece's .model, read through tokenizer_json/characters.py
+equal_scores.py          pieces of such a .model that have the same score
 sentencepiece_folder.py  a folder of transformers with such a .model
 minbpe.py                minbpe's .model
 
-The folders, from the top; each imports only those below:
+The folders; each imports only those below it:
 
-transformers_folder/     folders of transformers: a tokenizer.json, or two files, with what is beside them
-nbbpe_folder/            what Tokenizer.save writes
+transformers_folder/     folders of transformers: a tokenizer.json, or two files, and the files beside them
+nbbpe_folder/            the folder that Tokenizer.save writes
 tokenizer_json/          Hugging Face's tokenizer.json
-vocab_json/              GPT-2's vocab.json and merges.txt, whose spelling of tokens tokenizer.json has, too
+vocab_json/              GPT-2's vocab.json and merges.txt; tokenizer.json spells tokens in the same way
 ranks/                   tiktoken's encodings and files, and Mistral's tekken.json
-regexes/                 split patterns, translated between regex engines
-shared/                  what several formats need: JSON, owners of files, names, one error
+regexes/                 translates split patterns between regex engines
+shared/                  what several formats need, such as reading JSON
 """

@@ -1,4 +1,4 @@
-"""Tokenizers by their well-known names, through the libraries that provide them: tiktoken, huggingface_hub.
+"""Finds tokenizers by well-known names, with the libraries that provide them: tiktoken and huggingface_hub.
 
 These libraries download files as they are configured, into their own caches.
 """
@@ -17,20 +17,20 @@ from .ranks.tiktoken_package import tiktoken_package
 from .shared.transformers_names import ADDED, CONFIG, MAP, MODEL_CONFIG
 
 _ORG_MODEL = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w./-]+))?")
-# The files of a model's repository that are a tokenizer; the first one that exists is used. The last two are ranks, or
-# sentencepiece, which its error then says.
+# The files in a model's repository that hold a tokenizer; the first that exist are used. The last two are ranks, as Llama
+# 3's, or of sentencepiece.
 _FILES = [["tokenizer.json"], ["tekken.json"], ["vocab.json", "merges.txt"], ["tokenizer.model"], ["tiktoken.model"]]
-# What transformers saves beside these, of which a repository need not have any.
+# The files that transformers saves beside these; a repository may have any of them.
 _BESIDE = {"tokenizer.json": (CONFIG, MAP, ADDED), "vocab.json": (CONFIG, MAP, ADDED, MODEL_CONFIG)}
 _ENCODINGS = ("gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony")
 
 
 def found_by_name(name: str) -> Any:
-    """An encoding of tiktoken's, or the path, or paths, of a model's files; None for a name of neither form.
+    """Find a tokenizer by name: an encoding of tiktoken, or the path or paths of a model's files; None for other names.
 
-    name : of an encoding, or of a model, which may have a revision after it: "org/model@revision", a commit, branch or tag
+    name : of an encoding, or of a model, which may include a revision (a commit, branch or tag): "org/model@revision"
 
-    Raises FileNotFoundError that says what is missing: the library, the network, or such files.
+    Raises FileNotFoundError that says what is missing: the library, the network, or the files.
     """
     if name in _ENCODINGS:
         return _encoding(name)
@@ -41,9 +41,9 @@ def found_by_name(name: str) -> Any:
 
 
 def at_revision(name: object, revision: object) -> str:
-    """The name of a model with a revision after it, as `found_by_name` takes it.
+    """Append a revision to the name of a model, for `found_by_name`.
 
-    Raises TypeError for what is not the name of a model, or has a revision already, and for a revision that is no str.
+    Raises TypeError if the name is not that of a model, or has a revision already, or if the revision is not a str.
     """
     if not isinstance(revision, str):
         raise TypeError(f"revision must be a commit, branch or tag as a str, or None, not {shown(revision)}")
@@ -59,7 +59,7 @@ def at_revision(name: object, revision: object) -> str:
 
 
 def encoding_of_model(name: str) -> str | None:
-    """The name of the encoding of one of OpenAI's models, such as "gpt-4o"; None for another name, or without tiktoken."""
+    """The name of the encoding of an OpenAI model, such as "gpt-4o"; None for other names, or without tiktoken."""
     try:
         return tiktoken_package().model.encoding_name_for_model(name)
     except (ImportError, AttributeError, KeyError):  # older versions do not have this function
@@ -78,7 +78,7 @@ def _encoding(name: str) -> Any:
         ) from None
     try:
         return tiktoken.get_encoding(name)
-    except Exception as error:  # errors of any library that tiktoken downloads with
+    except Exception as error:  # tiktoken may use any library to download, with its errors
         raise FileNotFoundError(
             f"{name!r} is not a file here, and tiktoken could not fetch the encoding of this name "
             f"({_reason(error)}). Without a network, put its file into a folder and name "
@@ -98,7 +98,7 @@ def _of_hub(name: str, revision: str | None) -> Any:
     whole_name = f"{name}@{revision}" if revision else name
     problem = _not_reached(huggingface_hub, name, revision)
     for files in _FILES:
-        # Without a network it is looked for in the cache only.
+        # Without a network, only the cache is searched.
         fetch = partial(huggingface_hub.hf_hub_download, name, revision=revision, local_files_only=problem is not None)
         try:
             paths = tuple(map(fetch, files))
@@ -109,7 +109,7 @@ def _of_hub(name: str, revision: str | None) -> Any:
             continue
         except EntryNotFoundError:
             continue
-        except Exception as error:  # errors of any library that it downloads with
+        except Exception as error:  # huggingface_hub may use any library to download, with its errors
             problem = error
             break
         return paths[0] if len(paths) == 1 else paths
@@ -124,7 +124,7 @@ def _of_hub(name: str, revision: str | None) -> Any:
 
 
 def _fetch_if_there(fetch: Callable[[str], object], file: str, offline: bool) -> None:
-    """Have a file of a model in the cache, if its repository has it; offline, if it is there already."""
+    """Download a file of a model to the cache, if the repository has it; offline, do nothing if it is not in the cache."""
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
     try:
@@ -137,21 +137,21 @@ def _fetch_if_there(fetch: Callable[[str], object], file: str, offline: bool) ->
 
 
 def _not_reached(hub: Any, name: str, revision: str | None) -> Exception | None:
-    """Why the hub does not answer, or None if it does, whatever it says.
+    """Return the error if the hub cannot be reached; None if it answers, even with an error.
 
-    One request: without a network `hf_hub_download` tries again for 24 seconds, and prints a warning each time.
+    This makes one request. Without a network, `hf_hub_download` would try again for 24 seconds and print warnings.
     """
     try:
         hub.get_hf_file_metadata(hub.hf_hub_url(name, _FILES[0][0], revision=revision))
     except hub.errors.HfHubHTTPError:
         pass
-    except Exception as error:  # errors of any library that it asks with
+    except Exception as error:  # errors of any library, as above
         return error
     return None
 
 
 def _reason(error: Exception) -> str:
-    """What an error of a download says, in a few words: what the system said, if it is behind the error."""
+    """A short reason for a download error: the message of the system error that caused it, if there is one."""
     import textwrap
 
     found: BaseException | None = error

@@ -1,8 +1,8 @@
-"""minbpe's .model, a text file: a version, the split pattern, the special tokens, and the merges as pairs of ids.
+"""Reads minbpe's .model, a text file: a version, the split pattern, the special tokens, and the merges as pairs of ids.
 
 minbpe v1
 '(?i:[sdmt]|ll|ve|re)|...           the regex, in the syntax of the `regex` package; empty for none (BasicTokenizer)
-1                                   how many special tokens follow, one on each line with its id
+1                                   the number of special tokens, which follow, one on each line with its id
 <|endoftext|> 512
 101 32                              the merges; the first one makes id 256
 """
@@ -20,13 +20,13 @@ from ..system.excerpt import shown
 from ..system.paths import Path
 from .shared.named_errors import naming
 
-_MOST_BYTES = 1 << 28  # of all tokens: forty lines could make one of a terabyte
+_MOST_BYTES = 1 << 28  # of all tokens together: forty lines could define a token of a terabyte
 
 
 def read_model(path: Path) -> Model:
-    """Read a .model of minbpe: the ids are those of its tokenizers, with all special tokens allowed.
+    """Read a .model of minbpe: ids are the same as minbpe's, with all special tokens allowed.
 
-    Raises OSError, or ValueError that names the file, and the line that is broken or that nbbpe cannot follow.
+    Raises OSError, or ValueError that names the file, and the line that is broken or that nbbpe cannot honour.
     """
     name = os.fspath(path)
     try:
@@ -45,7 +45,7 @@ def read_model(path: Path) -> Model:
         for number in range(3 + n_special, len(lines)):
             left, right = _numbers(lines, number, 2)
             if not (left in vocab and right in vocab):
-                raise ValueError(f"line {number + 1}: {shown(lines[number])} are not two ids of tokens before")
+                raise ValueError(f"line {number + 1}: {shown(lines[number])} are not two ids of earlier tokens")
             n_bytes += len(vocab[left]) + len(vocab[right])
             if n_bytes > _MOST_BYTES:
                 raise ValueError(f"line {number + 1}: the tokens up to here have more than {_MOST_BYTES:,} bytes")
@@ -72,7 +72,7 @@ def _is_number(word: str) -> bool:
 
 
 def _numbers(lines: list[str], number: int, n: int) -> list[int]:
-    """The `n` numbers in a line."""
+    """The `n` numbers in line `number`, counted from 0."""
     words = lines[number].split() if number < len(lines) else []
     if len(words) != n or not all(map(_is_number, words)):
         raise ValueError(f"line {number + 1} must have {n} numbers, and is {shown(' '.join(words))}")
@@ -90,11 +90,13 @@ def _special_tokens(lines: list[str], n: int) -> dict[str, int]:
             raise ValueError(f"line {number + 1}: special token {shown(words[0])} comes twice")
         special[words[0]] = int(words[1])
         numbers[words[0]] = number
-    starts: list[str] = []  # the tokens with which the next one begins; the last is the first in the file
+    # Of two tokens that match, minbpe takes the first in the file, nbbpe the longest. In sorted order, `starts` holds the
+    # tokens that are prefixes of the current one, the last of them the earliest in the file.
+    starts: list[str] = []
     for token in sorted(special):
         while starts and not token.startswith(starts[-1]):
             starts.pop()
-        if starts and numbers[starts[-1]] < numbers[token]:  # it takes the first that matches, and nbbpe the longest
+        if starts and numbers[starts[-1]] < numbers[token]:
             raise ValueError(
                 f"line {numbers[token] + 1}: minbpe never finds {shown(token)}, as {shown(starts[-1])} comes before it"
             )

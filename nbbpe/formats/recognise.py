@@ -25,12 +25,12 @@ _KNOWN_PATHS = (
 _KNOWN = (
     f"{_KNOWN_PATHS}; vocab.json and merges.txt as a pair of paths, or an object of tokenizers, transformers or tiktoken"
 )
-# The two files of GPT-2's format, by the ends of their names: the usual ones, and OpenAI's.
+# The ends of the names of GPT-2's two files: the usual names, and OpenAI's.
 _PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+=* \d+\r?\n")
-_MINBPE = b"minbpe v"  # how its first line begins
-_SENTENCEPIECE = re.compile(rb"\n.\n.<", re.DOTALL)  # a first piece such as <unk>
-# What is often taken for a tokenizer of ours, by how it begins.
+_MINBPE = b"minbpe v"  # the beginning of minbpe's first line
+_SENTENCEPIECE = re.compile(rb"\n.\n.<", re.DOTALL)  # the beginning of a sentencepiece model: a piece such as <unk>
+# Files that users often give by mistake: their beginnings, and what to say about them.
 _OTHERS = (
     (
         re.compile(rb"\d+ b?['\"].*['\"] \d+\r?\n"),
@@ -51,7 +51,7 @@ _READERS: dict[Kind, str] = {
     "minbpe": "minbpe",
     "sentencepiece": "sentencepiece",
 }
-# Those for a folder in which other files of transformers count.
+# The modules that also read the other files of transformers in the same folder.
 _READERS_OF_FOLDERS: dict[Kind, str] = {
     "huggingface": "transformers_folder.with_json",
     "gpt2": "transformers_folder.two_files",
@@ -62,7 +62,7 @@ _READERS_OF_FOLDERS: dict[Kind, str] = {
 class Recognised(NamedTuple):
     """A format, and the arguments of its reader.
 
-    beside : whether a folder is meant, in which other files of transformers count, and not these files alone
+    beside : whether other files of transformers in the same folder count, too, because the user gave the folder
     """
 
     kind: Kind
@@ -79,10 +79,10 @@ def read_model(source: object, check: bool = True) -> Model:
 
 
 def recognised(source: object) -> Recognised:
-    """The format of a tokenizer.
+    """Find out the format of a tokenizer.
 
-    Raises FileNotFoundError for a path where nothing is, or a folder without any known file; ValueError for a file, and
-    TypeError for any other object. All say what was looked for.
+    Raises FileNotFoundError for a missing path or a folder without a known file, ValueError for an unknown file, and
+    TypeError for an unknown object. The messages list what nbbpe knows.
     """
     if is_encoding(source):
         return Recognised("tiktoken", (source,))
@@ -111,7 +111,7 @@ def recognised(source: object) -> Recognised:
                 f"{name!r} is a URL, and a tokenizer is read from files on this machine: download it first (of a model on "
                 "Hugging Face's hub, give the name, such as 'org/model')"
             )
-        # It is not loaded: tiktoken knows models by how their names begin, and a folder of such a name may be missing.
+        # The name of an OpenAI model is only a hint: tiktoken knows models by prefixes, which a missing folder may have.
         encoding = encoding_of_model(source) if isinstance(source, str) else None
         hint = f" (if you mean the model, give the name of its encoding, {encoding!r})" if encoding else not_meant(name)
         raise FileNotFoundError(f"{name!r} is missing{hint}; a tokenizer is {_KNOWN_PATHS}")
@@ -119,14 +119,14 @@ def recognised(source: object) -> Recognised:
 
 
 def _like_tekken(name: str) -> bool:
-    """Whether a file's name is one of Mistral's, as tekken.json or tekken_240911.json."""
+    """Whether a file name is like Mistral's, such as tekken.json or tekken_240911.json."""
     return name.startswith("tekken") and name.endswith(".json")
 
 
 def _in_folder(path: Path) -> Recognised:
-    """The format in a folder. Formats that hold more come first: others are often beside them for older programs."""
+    """The format in a folder. Formats that hold more come first: a folder may have others for older programs."""
     folder = os.fspath(path)
-    names = sorted(map(os.fsdecode, os.listdir(folder)))  # of a str of NumPy, os.listdir gives bytes
+    names = sorted(map(os.fsdecode, os.listdir(folder)))  # for a NumPy str, os.listdir returns bytes
     if ABOUT in names:
         return Recognised("nbbpe", (folder,))
     if "tokenizer.json" in names:
@@ -140,7 +140,7 @@ def _in_folder(path: Path) -> Recognised:
     for pair in _PAIRS:
         if set(pair) <= set(names):
             return Recognised("gpt2", tuple(os.path.join(folder, name) for name in pair), beside=True)
-    for name in "tokenizer.model", "tiktoken.model":  # ranks, as Llama 3's, or sentencepiece, which its error then says
+    for name in "tokenizer.model", "tiktoken.model":  # ranks, as Llama 3's, or of sentencepiece
         if name in names:
             return _file(os.path.join(folder, name))._replace(beside=True)
     several, several_tekken = (f" (but {len(each)}: name the file)" if each else "" for each in (ranks, tekken_names))
@@ -151,7 +151,7 @@ def _in_folder(path: Path) -> Recognised:
 
 
 def _file(path: Path) -> Recognised:
-    """The format of a file, by the end of its name, or else by its first bytes."""
+    """The format of a file, by its name or its first bytes."""
     name = os.fspath(path)
     check_tokenizer_file(path)
     with open(path, "rb") as file:
@@ -164,7 +164,7 @@ def _file(path: Path) -> Recognised:
         return Recognised("minbpe", (name,))
     if _SENTENCEPIECE.match(start):
         return Recognised("sentencepiece", (name,))
-    # Our vocab.json and merges.txt do not hold everything: alone they would be another tokenizer.
+    # The vocab.json and merges.txt of nbbpe's folder do not hold everything, so the whole folder is read.
     if find_owner(name, (ABOUT, *OWN_NAMES)):
         return Recognised("nbbpe", (os.path.dirname(name),))
     for vocab, merges in _PAIRS:
@@ -172,7 +172,7 @@ def _file(path: Path) -> Recognised:
             # A prefix ("gpt2-vocab.json") is in both names.
             stem = name.removesuffix(vocab).removesuffix(merges)
             if os.path.exists(stem + vocab) and os.path.exists(stem + merges):
-                # Who names one of the two means what it is a part of; who names both means no more than them.
+                # A user who gives one of the two means the folder; one who gives both means only these files.
                 return Recognised("gpt2", (stem + vocab, stem + merges), beside=True)
             missing = stem + (merges if name.endswith(vocab) else vocab)
             raise FileNotFoundError(
@@ -180,8 +180,7 @@ def _file(path: Path) -> Recognised:
             )
     if b'"default_num_special_tokens"' in start or (_like_tekken(os.path.basename(name)) and b'"model"' not in start):
         return Recognised("tekken", (name,))
-    what = next((what for begin, what in _OTHERS if begin.match(start)), None)
-    if what is None and (name.endswith(".json") or start.lstrip().startswith(b"{")):
+    mistake = next((message for begin, message in _OTHERS if begin.match(start)), None)
+    if mistake is None and (name.endswith(".json") or start.lstrip().startswith(b"{")):
         return Recognised("huggingface", (name,))
-    what = what or "is neither JSON nor a file of ranks"
-    raise ValueError(f"{name!r} {what}; a tokenizer is {_KNOWN_PATHS}")
+    raise ValueError(f"{name!r} {mistake or 'is neither JSON nor a file of ranks'}; a tokenizer is {_KNOWN_PATHS}")

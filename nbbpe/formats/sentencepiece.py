@@ -1,7 +1,7 @@
-"""sentencepiece's .model, if it is one of BPE with byte_fallback, as Llama 2's tokenizer.model.
+"""Reads sentencepiece's .model, if it is BPE with byte_fallback, as Llama 2's tokenizer.model.
 
-It is a message of protocol buffers: a list of fields, each with a number (see sentencepiece_model.proto). Each piece has a
-text, a score and a kind. Of all pairs that join to a piece, that with the best score of the piece is merged first.
+The file is a protocol buffers message: a list of fields, each with a number (see sentencepiece_model.proto). Each piece (a
+token) has a text, a score and a kind. Of all pairs that make a piece, the pair whose piece has the best score merges first.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .shared.named_errors import naming
 from .tokenizer_json.character_spelling import BYTE_TOKENS, MAKES_SPACES
 from .tokenizer_json.characters import merges_by_tokens, model_of, packed_characters
 
-# The numbers of fields: of the model, of a piece, and of what the trainer and the normalizer were told.
+# The numbers of fields: of the model, of a piece, of the trainer_spec, and of the normalizer_spec.
 _PIECE, _TRAINER, _NORMALIZER = 1, 2, 3
 _TEXT, _SCORE, _KIND = 1, 2, 3
 _MODEL_TYPE, _SUFFIX, _FALLBACK = 3, 24, 35
@@ -47,10 +47,10 @@ class _Piece(NamedTuple):
 
 @paused_collector()
 def read_model(path: Path) -> Model:
-    """Read a .model of sentencepiece: the ids are those of its `encode`; pieces such as <s> are special tokens, which it
-    does not look for in a text.
+    """Read a .model of sentencepiece: ids are the same as those of its `encode`.
 
-    Raises OSError, or ValueError that names the file and what nbbpe cannot follow.
+    Pieces such as <s>, which sentencepiece does not find in a text, are special tokens. Raises OSError, or ValueError that
+    names the file and what nbbpe cannot honour.
     """
     name = os.fspath(path)
     with open(path, "rb") as file:
@@ -58,14 +58,14 @@ def read_model(path: Path) -> Model:
     with naming(name):
         try:
             pieces, trainer, normalizer = _parts_of(data)
-        except (LookupError, TypeError, AttributeError, struct.error, UnicodeDecodeError):  # an int, where bytes must be
-            raise ValueError("is no model of sentencepiece, or its end is missing") from None
+        except (LookupError, TypeError, AttributeError, struct.error, UnicodeDecodeError):  # also for fields of other types
+            raise ValueError("is not a model of sentencepiece, or was truncated") from None
         _check(trainer, normalizer)
         return _model(pieces, _steps_of(normalizer, [piece.text for piece in pieces if piece.kind == _USER_DEFINED]))
 
 
 def _parts_of(data: bytes) -> tuple[list[_Piece], dict[int, Any], dict[int, Any]]:
-    """The pieces, and the fields of the trainer and the normalizer."""
+    """Parse a model: (pieces, fields of the trainer_spec, fields of the normalizer_spec)."""
     pieces: list[_Piece] = []
     specs: dict[int, dict[int, Any]] = {_TRAINER: {}, _NORMALIZER: {}}
     for number, value in _fields(data):
@@ -79,7 +79,7 @@ def _parts_of(data: bytes) -> tuple[list[_Piece], dict[int, Any], dict[int, Any]
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
-    """The fields of a message: their numbers, and an int or bytes. IndexError where the end is missing."""
+    """Yield the fields of a message: (number, int or bytes). Raises IndexError if the message is truncated."""
     at = 0
     while at < len(data):
         key, at = _number(data, at)
@@ -99,7 +99,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """A number of seven bits a byte, and where it ends."""
+    """Read a varint, with seven bits in each byte: (value, where it ends)."""
     number = shift = 0
     while True:
         byte = data[at]
@@ -110,31 +110,31 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _check(trainer: dict[int, Any], normalizer: dict[int, Any]) -> None:
-    """Raise ValueError for a model that encodes in a way that nbbpe has not."""
+    """Raise ValueError for a model that encodes in a way that nbbpe does not support."""
     kind = trainer.get(_MODEL_TYPE, 1)
     if kind != _BPE:
         raise ValueError(f"is a model of {_TYPES.get(kind, 'an unknown kind')}, and nbbpe reads BPE only")
     if not trainer.get(_FALLBACK, 0):
-        raise ValueError("has no byte_fallback, without which some text is <unk>, and nbbpe cannot honour that")
-    whys = {
+        raise ValueError("has no byte_fallback, so that some text becomes <unk>, which nbbpe cannot honour")
+    options = {
         "keeps spaces as they are (escape_whitespaces)": not normalizer.get(_SIGNS, 1),
-        "puts spaces behind words (treat_whitespace_as_suffix)": trainer.get(_SUFFIX, 0),
+        "puts spaces after words (treat_whitespace_as_suffix)": trainer.get(_SUFFIX, 0),
     }
-    found = ", and ".join(why for why, is_so in whys.items() if is_so)
+    found = ", and ".join(option for option, is_set in options.items() if is_set)
     if found:
         raise ValueError(f"{found}, which nbbpe cannot honour")
 
 
 def _steps_of(normalizer: dict[int, Any], symbols: list[str]) -> list[dict[str, Any]]:
-    """What is done to a text before it is split. Raises ValueError for what nbbpe cannot do.
+    """The steps of a Normalizer that does what sentencepiece's does. Raises ValueError for what nbbpe cannot honour.
 
-    symbols : of the user, which a table leaves as they are
+    symbols : user-defined symbols, which the table of a normalizer does not change
     """
     prefix = [{"type": "Prepend", "prepend": " "}] if normalizer.get(_PREFIX, 1) else []
     strips = normalizer.get(_STRIPS, 1)
     table = base64.b64encode(normalizer.get(_CHARSMAP, b"")).decode()
     by_table: list[dict[str, Any]] = [{"type": CHARSMAP, "table": table, "kept": symbols}] if table else []
-    # No table of sentencepiece's own has such texts, but one that its user gives may.
+    # The two errors below can only come from a table that a user has defined, not from sentencepiece's own.
     by_text = table_of(table) if table else {}
     if prefix and not strips and any(text.startswith(" ") for text in by_text):
         raise ValueError(
@@ -147,9 +147,9 @@ def _steps_of(normalizer: dict[int, Any], symbols: list[str]) -> list[dict[str, 
             "which nbbpe cannot honour together"
         )
     if not strips:
-        # A space comes first where the table may remove all of a text: it is there, even so.
+        # With a table, the space is put in front first: it stays even if the table removes all of a text.
         return [*prefix, *by_table, MAKES_SPACES] if table else [MAKES_SPACES, *prefix]
-    # Spaces at both ends are removed, of several only one is kept, and at the end ▁ counts as one.
+    # Several spaces become one, and spaces at both ends are removed; at the end, also ▁.
     stripped = [_replaced(" +", " "), _replaced(rf"\A +|[ {SIGN}]+\Z", "")]
     return [*by_table, *stripped, MAKES_SPACES, *prefix]
 
@@ -161,26 +161,27 @@ def _replaced(regex: str, content: str) -> dict[str, Any]:
 def _model(pieces: list[_Piece], steps: list[dict[str, Any]]) -> Model:
     entries = {piece.text: token_id for token_id, piece in enumerate(pieces)}
     if len(entries) < len(pieces) or not all(map(entries.__contains__, BYTE_TOKENS)):
-        raise ValueError("has two pieces of one text, or no piece of some byte")
+        raise ValueError("has two pieces with the same text, or lacks the piece of a byte")
     if any(piece.kind == _UNUSED for piece in pieces):
         raise ValueError("has unused pieces, which nbbpe cannot honour")
     added = {piece.text: token_id for token_id, piece in enumerate(pieces) if piece.kind == _USER_DEFINED}
     special = {piece.text: i for i, piece in enumerate(pieces) if piece.kind in (_UNKNOWN, _CONTROL)}
     fallback = tuple(map(entries.__getitem__, BYTE_TOKENS))
     if SIGN not in entries or any(" " in text for text in entries):
-        raise ValueError(f"has no piece {SIGN} for a space, or one with a space")
+        raise ValueError(f"has no piece {SIGN} for a space, or has a piece with a space")
     vocab = packed_characters(entries, special.keys() | added.keys())
     added = {text.replace(SIGN, " "): token_id for text, token_id in added.items()}
     joined = [i for i, piece in enumerate(pieces) if piece.kind == _NORMAL and len(piece.text) > 1]
-    if lacking := set("".join([pieces[i].text for i in joined])) - entries.keys():  # sentencepiece joins these, too
+    if lacking := set("".join([pieces[i].text for i in joined])) - entries.keys():  # sentencepiece would merge these, too
         raise ValueError(
-            f"has pieces of several characters with {shown(min(lacking))}, which is no piece by itself, and nbbpe cannot "
+            f"has pieces of several characters with {shown(min(lacking))}, which is not a piece by itself: nbbpe cannot "
             "honour that"
         )
     joined.sort(key=lambda i: -pieces[i].score)
     known = entries.keys() - special.keys() - set(BYTE_TOKENS)
     merges = _merges([pieces[i] for i in joined], known, entries, vocab, fallback)
-    # Where nothing is done but to make spaces, normalization leaves their content as it is, and others can express that.
+    # If normalization only makes spaces, it does not change these tokens: so "literal" is not needed, which other formats
+    # cannot express.
     of_added = ("normalized", "plain") if steps == [MAKES_SPACES] else ("normalized", "literal", "plain")
     extras = Extras(dict.fromkeys(added, of_added), byte_fallback=fallback)
     return model_of(vocab, merges, {**special, **added}, Normalizer.of(steps), extras)

@@ -1,4 +1,4 @@
-"""A folder of transformers with sentencepiece's tokenizer.model, and no tokenizer.json."""
+"""Reads a folder of transformers with sentencepiece's tokenizer.model and no tokenizer.json."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .transformers_folder.tokens_beside import read_beside, read_object
 
 
 def read_model(path: Path) -> Model:
-    """From the model. Raises ValueError if the files beside it name a token that it lacks, or one with another id."""
+    """Read the tokenizer.model. Raises ValueError if files beside it name a token that it lacks or has with another id."""
     model = sentencepiece.read_model(path)
     folder = os.path.dirname(os.fspath(path))
     beside = read_beside(folder, read_object(folder, CONFIG))
@@ -24,8 +24,8 @@ def read_model(path: Path) -> Model:
         known = model.special.get(text, model.special.get(text.replace(SIGN, " ")))
         if text and (known is None or token_id not in (None, known)):
             raise ValueError(
-                f"{folder or os.curdir}: other files there say that it has the token {shown(text)}, which "
-                f"{os.path.basename(path)} lacks or has with another id. Save it as a tokenizer.json (in transformers, "
+                f"{folder or os.curdir}: other files there name the token {shown(text)}, which {os.path.basename(path)} "
+                "lacks or has with another id. Save it as a tokenizer.json (in transformers, "
                 "AutoTokenizer.from_pretrained(folder).save_pretrained(other)), or give the path of the file alone, and "
                 "add the tokens by Tokenizer.with_special_tokens"
             )

@@ -1,7 +1,7 @@
 # ruff: noqa: RUF001  (ambiguous characters are the point of the text)
 """Checks that a tokenizer gives the same ids for a text as the libraries that define its formats.
 
-The tokenizer is written as each library's file, the library reads it, and both encode the text.
+The tokenizer is written in each library's format, the library reads the file, and both encode the text.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ Encode = Callable[[str], list[int]]
 class _Owner(NamedTuple):
     """A library that defines a format.
 
-    package   : what is imported
+    package   : the package to import
     file      : the file name that the library expects
     write     : writes a model as that file
     read      : reads it with the library, and returns a function that encodes a text
-    plain     : whether the library recognises no special tokens in a text
+    plain     : whether the library treats special tokens in a text as plain text
     """
 
     package: str
@@ -54,16 +54,16 @@ class _Owner(NamedTuple):
 def _read_hf(model: Model, paths: Sequence[str]) -> Encode:
     import tokenizers
 
-    with open(paths[0], "rb") as file:  # the library opens no file whose name is not UTF-8
+    with open(paths[0], "rb") as file:  # the library cannot open a file whose name is not UTF-8
         theirs: Any = tokenizers.Tokenizer.from_buffer(file.read())
     return lambda text: theirs.encode(text, add_special_tokens=False).ids
 
 
 def _read_gpt2(model: Model, paths: Sequence[str]) -> Encode:
-    """The two files hold neither the pattern nor the special tokens: the library gets those of the model."""
+    """Read the two files with tokenizers. They hold neither pattern nor special tokens, so the model's are set."""
     import tokenizers
 
-    with tempfile.TemporaryDirectory(prefix="nbbpe-verify-") as folder:  # names that the library can open, as above
+    with tempfile.TemporaryDirectory(prefix="nbbpe-verify-") as folder:  # where names are UTF-8, see above
         copies = [shutil.copy(path, folder) for path in paths]
         theirs: Any = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(*copies))
     from .tokenizer_json.pretokenizers import write
@@ -74,7 +74,7 @@ def _read_gpt2(model: Model, paths: Sequence[str]) -> Encode:
 
 
 def _pre_tokenizer(part: dict[str, Any]) -> Any:
-    """A pre_tokenizer of tokenizers, from its JSON, which can only be read as a part of a tokenizer."""
+    """Make a pre_tokenizer object from JSON. tokenizers can only read it as a part of a whole tokenizer."""
     import json
 
     import tokenizers
@@ -84,10 +84,10 @@ def _pre_tokenizer(part: dict[str, Any]) -> Any:
 
 
 def _read_tiktoken(model: Model, paths: Sequence[str]) -> Encode:
-    """A file of ranks holds neither the pattern nor the special tokens: the library gets those of the model.
+    """Read a file of ranks for tiktoken. It holds neither pattern nor special tokens, so the model's are set.
 
-    tiktoken's load_tiktoken_bpe reads ranks in the same way, but keeps a copy for good, named after the path, and reads
-    that copy if another file has the same path later.
+    tiktoken's own load_tiktoken_bpe is not used: it caches a copy by path, and would read that copy again later, even if
+    the path is another file then.
     """
     with open(paths[0], "rb") as file:
         ranks = {b64decode(token): int(rank) for token, rank in map(bytes.split, file)}
@@ -145,23 +145,23 @@ def verify(model: Model, encode: Callable[..., list[int]], text: str | None) -> 
 
 
 def check_verifiable(format_name: str) -> None:
-    """Raise ImportError if the library that defines a format is missing, so that written files cannot be verified."""
-    owner = _READERS.get(format_name)  # nbbpe's own format has none
+    """Raise ImportError if the library that defines a format, and so can verify written files, is missing."""
+    owner = _READERS.get(format_name)  # None for nbbpe's own format
     if owner is not None and importlib.util.find_spec(owner.package) is None:
         name = owner.package.replace("_", "-")
         raise ImportError(f"{name} is needed to verify this format, and is not installed: pip install {name}")
 
 
 def verify_written(model: Model, encode: Callable[..., list[int]], format_name: str, paths: Sequence[str]) -> str:
-    """Compare the ids of hard text with those of the library that defines the format of the written files.
+    """Compare the ids of HARD_TEXT with those of the library that defines the format of the written files.
 
-    Returns what was done. Raises ValueError for the first id that differs, ImportError if that library is missing.
+    Returns a message about what was done. Raises ValueError for the first different id, ImportError without the library.
     """
     if format_name == "nbbpe":
         from .recognise import read_model
 
         if read_model(paths[0]) != model:
-            raise ValueError(f"{paths[0]}: is another tokenizer when it is read again")
+            raise ValueError(f"{paths[0]}: reading it again gives another tokenizer")
         return "read again: the same tokenizer"
     check_verifiable(format_name)
     owner = _READERS[format_name]
@@ -170,7 +170,7 @@ def verify_written(model: Model, encode: Callable[..., list[int]], format_name: 
 
 
 def _compare(model: Model, encode: Callable[..., list[int]], owner: _Owner, paths: Sequence[str], text: str) -> int:
-    """How many ids a text has. Raises ValueError that shows the first place where a library's ids differ."""
+    """Compare the ids of a text, and return their number. Raises ValueError that shows the first different id."""
     ours = encode(text, allowed_special=() if owner.plain else "all", disallowed_special=())
     theirs = list(owner.read(model, paths)(text))
     if ours == theirs:

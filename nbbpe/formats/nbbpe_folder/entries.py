@@ -1,4 +1,4 @@
-"""The entries of a nbbpe.json that are checked one by one: special tokens, how they are found, the provenance."""
+"""Reads and writes single entries of a nbbpe.json: special tokens, the rules to find them, the provenance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..shared.named_errors import naming
 
 
 def read_special_tokens(special: object, about_path: str) -> dict[str, int]:
-    """The special tokens in the content of a nbbpe.json. Raises ValueError for what cannot be some."""
+    """Check the entry special_tokens of a nbbpe.json. Raises ValueError that names the file and the invalid value."""
     if not isinstance(special, dict):
         raise ValueError(
             f"{about_path}: special_tokens must be an object from tokens to ids from 0 to {MAX_ID:,}, and is "
@@ -33,7 +33,7 @@ def read_special_tokens(special: object, about_path: str) -> dict[str, int]:
 
 
 def spelled_extras(model: Model) -> dict[str, Any]:
-    """The entries of a nbbpe.json that most tokenizers have not."""
+    """The entries of a nbbpe.json that most tokenizers do not need."""
     extras = model.extras
     spelled: dict[str, Any] = {}
     if extras.flags:
@@ -50,7 +50,7 @@ def spelled_extras(model: Model) -> dict[str, Any]:
 
 
 def read_extras(about: dict[str, Any], special: dict[str, int]) -> Extras:
-    """What `spelled_extras` wrote. Raises ValueError for invalid values."""
+    """Read what `spelled_extras` wrote. Raises ValueError for invalid values."""
     flags = about.get("special_token_flags", {})
     if not isinstance(flags, dict):
         raise ValueError(f"special_token_flags must be an object from tokens to flags, and is {shown(flags)}")
@@ -84,7 +84,7 @@ def _is_byte_fallback(ids: Any) -> bool:
 
 
 def read_origin(about: dict[str, Any], about_path: str) -> tuple[str | None, dict[str, Any]]:
-    """The fingerprint and the provenance in the content of a nbbpe.json. Raises ValueError for what cannot be one."""
+    """Read the fingerprint and the provenance from a nbbpe.json. Raises ValueError if one is invalid."""
     fingerprint = about.get("fingerprint")
     if "fingerprint" in about and not isinstance(fingerprint, str):
         raise ValueError(f"{about_path}: fingerprint must be a string, and is {shown(fingerprint)}")

@@ -1,11 +1,11 @@
-"""nbbpe's own folder: vocab.json and merges.txt as in GPT-2, and nbbpe.json with everything that these cannot hold.
+"""Reads and writes nbbpe's own folder: vocab.json and merges.txt as in GPT-2, and nbbpe.json with everything else.
 
 A vocabulary of ranks without a list of merges has no merges.txt, and nbbpe.json says so. A large vocabulary is also saved
 as nbbpe.tables, which loads faster and is never required, see table_file.py. For other libraries there is a
 tokenizer.json, if it can hold the tokenizer, see for_transformers.py; nbbpe does not read it.
 
 Several files cannot be replaced at once. A new folder gets its name when all of its files are complete. In an existing
-folder, nbbpe.json says that a save is under way until all other files are new, so that a save that was cut short is
+folder, nbbpe.json says that a save is under way until all other files are replaced, so that an interrupted save is
 recognised.
 """
 
@@ -44,23 +44,22 @@ from .entries import read_extras, read_origin, read_special_tokens, spelled_extr
 _VOCAB, _MERGES = OWN_NAMES
 _TABLES = table_file.TABLES
 _VERSION = 1
-_VERSION_WITH_RULES = 2  # where how tokens are found decides of ids: an older nbbpe must not read it
-_COPY = "tokenizer_json"  # the entry about the files for others, see for_transformers.py
-_SAVING = "saving"  # the entry of a nbbpe.json whose other files are not all of one tokenizer
-# What writes a file of a name with one of these endings, in libraries whose `save` writes such a file.
+_VERSION_WITH_RULES = 2  # if special tokens are found by rules that an older nbbpe, which must not read it, ignores
+_COPY = "tokenizer_json"  # the entry about the files for other libraries, see for_transformers.py
+_SAVING = "saving"  # the entry that marks a folder whose files may be of two tokenizers
+# What to call instead if `path` looks like a file of another library, whose `save` writes such a file.
 _WRITES_FILE = {".json": "Tokenizer.to_hf", ".tiktoken": "Tokenizer.save_tiktoken"}
 
 
 @contextmanager
 def scratch_for(path: Path, copy: str = "") -> Iterator[tuple[str, str]]:
-    """The folder to save a tokenizer in, with symlinks followed, and a scratch folder on the same disk.
+    """Yield the folder to save a tokenizer in, with symlinks resolved, and a scratch folder on the same disk.
 
-    copy : the text of the tokenizer.json that is to stand there; one that is the same may be there already
+    copy : the text of the tokenizer.json that will be written; an identical file may already be there
 
-    Raises FileNotFoundError for an empty name, NotADirectoryError for a file, ValueError for a new folder with the name of
-    a file of another format, FileExistsError where the folder has files of somebody else's in the place of those that
-    `write` writes, PermissionError for another user's link in place of it or of one of these, and OSError where nothing can
-    be written.
+    Raises FileNotFoundError for an empty name, NotADirectoryError for a file, ValueError if a new folder has the name of a
+    file of another format, FileExistsError if files that `write` would replace are not nbbpe's, PermissionError if the
+    folder or one of these files is a symlink of another user, and OSError if the folder is not writable.
     """
     shown = checked_name(path)
     folder = target_of(shown)
@@ -73,7 +72,7 @@ def scratch_for(path: Path, copy: str = "") -> Iterator[tuple[str, str]]:
             f"({_WRITES_FILE[ending]} writes one {ending} file, as `nbbpe convert` does)"
         )
     _check_ours(folder, shown, copy)
-    remove_leftovers(os.path.dirname(folder))  # of a save that was killed when it had just made the folder
+    remove_leftovers(os.path.dirname(folder))  # left by a save that was killed just after it had made the folder
     # Inside the folder if it exists: it may be a mount point, or its parent may not be writable.
     with (
         name_in_errors(shown),
@@ -83,10 +82,10 @@ def scratch_for(path: Path, copy: str = "") -> Iterator[tuple[str, str]]:
 
 
 def write(path: Path, model: Model) -> None:
-    """Write a model to a folder, which is made if it is missing. Files of an older one are replaced when all are complete.
+    """Write a model to a folder, which is made if it is missing. Old files are replaced when all new ones are complete.
 
-    Whenever this is cut short, `read_model` gives the old model or the new one, or says that it was. Ctrl-C is
-    answered when all files are there.
+    If this is interrupted at any time, `read_model` gives the old model, the new model, or an error that says so. Ctrl-C
+    is handled when all files are in place.
 
     Raises what `scratch_for` does.
     """
@@ -102,20 +101,20 @@ def write(path: Path, model: Model) -> None:
                 put(new, folder)
                 return
             except OSError:
-                if not os.path.isdir(folder):  # else another process has made it meanwhile
+                if not os.path.isdir(folder):  # if it exists now, another process has made it meanwhile
                     raise
         _check_ours(folder, os.fsdecode(path), copy)
         _replace(folder, new, names, os.path.join(scratch, ABOUT))
 
 
 def _about(model: Model) -> dict[str, Any]:
-    """What nbbpe.json says of a model, but for the files for other libraries."""
+    """The content of nbbpe.json for a model, without the entry about the files for other libraries."""
     about = {
         "format": "nbbpe",
         "version": _VERSION_WITH_RULES if model.search else _VERSION,
         "pattern": model.pattern.spelling,
         "special_tokens": model.special,
-        # Nothing is made from these two: `read_model` tells by them whether all is as it was.
+        # These two are only for checks: `read_model` compares them with the tokenizer that it has read.
         "fingerprint": model.fingerprint,
         "provenance": model.provenance,
     }
@@ -144,15 +143,15 @@ def _write_vocabulary(new: str, model: Model) -> list[str]:
 
 
 def _replace(folder: str, new: str, names: Sequence[str], saving: str) -> None:
-    """Put the files of a new folder into an existing one, and remove the other files of an older save.
+    """Move the files of a new folder into an existing one, and remove other files of an older save.
 
-    names  : of the files; the last one is nbbpe.json
-    saving : the path of a nbbpe.json to make, which is in the folder until all other files are
+    names  : the names of the files; the last one is nbbpe.json
+    saving : the path where a temporary nbbpe.json is made, which marks the folder until all other files are moved
     """
-    # The next save may replace all files, whichever of them this one replaces.
+    # The entry _COPY lets the next save replace the files for other libraries, even if this one has not written them.
     for_transformers.write_json(saving, {"format": "nbbpe", "version": _VERSION, _SAVING: True, _COPY: {}})
     for name in names:
-        sync(os.path.join(new, name))  # which may take long, and so is done before Ctrl-C has to wait
+        sync(os.path.join(new, name))  # may take long, and so is done before Ctrl-C has to wait
     with handlers_later():
         put(saving, os.path.join(folder, ABOUT))
         for name in {_MERGES, _TABLES, *for_transformers.NAMES}.difference(names):
@@ -163,17 +162,17 @@ def _replace(folder: str, new: str, names: Sequence[str], saving: str) -> None:
 
 
 def _check_ours(folder: str, shown: str, copy: str) -> None:
-    """Raise FileExistsError or PermissionError for a folder with files that `write` must not replace, see there."""
+    """Raise FileExistsError or PermissionError if a folder has files that `write` must not replace."""
     own = [_VOCAB, _MERGES, _TABLES]
     for name in (ABOUT, *own, *for_transformers.NAMES):
         target = target_of(os.path.join(folder, name))
-        # Otherwise the save would fail after nbbpe.json says that it is under way.
+        # Checked now, as the save could not be undone once nbbpe.json says that it is under way.
         if os.path.exists(target) and not os.path.isfile(target):
             raise FileExistsError(
                 f"{shown!r} has a {name} that is a folder, a pipe or a device, and not a file: give another folder, or "
                 "move it away"
             )
-    # Before nbbpe.json is looked at: another process may give the folder its name meanwhile, with all files in it.
+    # Listed before nbbpe.json is read: another process may create the folder in between, with all files in it.
     there = [name for name in (*own, *for_transformers.NAMES) if os.path.lexists(os.path.join(folder, name))]
     about_path = os.path.join(folder, ABOUT)
     has_about = os.path.exists(about_path)
@@ -186,7 +185,7 @@ def _check_ours(folder: str, shown: str, copy: str) -> None:
         may_replace.update(for_transformers.NAMES)
     for name in there:
         if name not in may_replace:
-            missing = f"of which its {ABOUT} says nothing" if has_about else f"and no {ABOUT}"
+            missing = f"that its {ABOUT} does not mention" if has_about else f"and no {ABOUT}"
             raise FileExistsError(
                 f"{shown!r} has a {name} {missing}, so nbbpe must not replace it: give another folder, or move the "
                 "file away"
@@ -195,11 +194,11 @@ def _check_ours(folder: str, shown: str, copy: str) -> None:
 
 @paused_collector()
 def read_model(path: Path, check: bool = True) -> Model:
-    """Read what `write` wrote, or an older nbbpe, which said less of where a tokenizer comes from.
+    """Read what `write`, or an older nbbpe, wrote. (Older ones stored less provenance.)
 
-    Raises FileNotFoundError, or ValueError that names what is broken or says that a save was cut short; with `check` that
-    includes files that were not saved together, and a `regex` other than the one that the tokenizer was made with where
-    that matters.
+    Raises FileNotFoundError, or ValueError that names what is broken or says that a save was interrupted. With `check`,
+    also raises ValueError if the files were not saved together, or if `regex` is another version than the one that the
+    tokenizer was made with and classifies characters differently.
     """
     check_bool("check", check)
     folder = os.fsdecode(path)
@@ -225,7 +224,7 @@ def read_model(path: Path, check: bool = True) -> Model:
             return Model(vocab, merges if has_merges else None, special, pattern, whole, origin, normalizer, extras)
 
     model = None
-    # Without a fingerprint to check, the readable files alone say what the tokenizer is.
+    # Without a fingerprint to check the tables by, only the readable files count.
     if check and fingerprint is not None:
         model = _model_of_tables(folder, [_VOCAB, _MERGES] if has_merges else [_VOCAB], fingerprint, model_of)
     if model is None:
@@ -243,7 +242,7 @@ def read_model(path: Path, check: bool = True) -> Model:
 
 
 def _read_about(folder: str) -> dict[str, Any]:
-    """The nbbpe.json of a folder. Raises FileNotFoundError, or ValueError where it is invalid, or a save was cut short."""
+    """Read the nbbpe.json of a folder. Raises FileNotFoundError, or ValueError if it is invalid or a save was cut short."""
     path = os.path.join(folder, ABOUT)
     if not os.path.exists(path):
         if not os.path.exists(folder):
@@ -262,7 +261,7 @@ def _read_about(folder: str) -> dict[str, Any]:
 
 
 def _merging(about: dict[str, Any], about_path: str) -> tuple[bool, bool]:
-    """Whether there is a list of merges, and whether a pretoken that is a token is not merged."""
+    """Read the entry merging: (whether there is a list of merges, whether a pretoken that is a token is not merged)."""
     whole = about.get("merging") == "whole"
     has_merges = "merging" not in about or whole
     if not has_merges and about["merging"] != "ranks":
@@ -273,7 +272,7 @@ def _merging(about: dict[str, Any], about_path: str) -> tuple[bool, bool]:
 
 
 def _read_vocabulary(folder: str, has_merges: bool, extras: Extras) -> tuple[PackedVocab, Any]:
-    """The tokens and merges that `_write_vocabulary` wrote."""
+    """Read the tokens and merges that `_write_vocabulary` wrote."""
     vocab_path = os.path.join(folder, _VOCAB)
     if has_merges:
         vocab, merges = gpt2.read(vocab_path, os.path.join(folder, _MERGES))
@@ -288,24 +287,24 @@ def _read_vocabulary(folder: str, has_merges: bool, extras: Extras) -> tuple[Pac
 def _model_of_tables(
     folder: str, names: list[str], fingerprint: str, model_of: Callable[[PackedVocab, Any], Model]
 ) -> Model | None:
-    """The model of a folder's tables, or None where there are none, or none that are known to be of this tokenizer.
+    """Read the model from a folder's nbbpe.tables; None if the file is missing or does not prove to hold this tokenizer.
 
-    names : of the readable files beside them
+    names : the names of the readable files beside it
     """
     tables = table_file.read_tables(folder, names)
     if tables is None:
         return None
     try:
         model = model_of(*tables)
-    except ValueError:  # the readable files give the same error, or have none
+    except ValueError:  # reading the readable files raises the same error, or none
         return None
     return model if table_file.is_proven(model, fingerprint) else None
 
 
 def _check_tokens(vocab: PackedVocab, special: dict[str, int], shared: dict[str, bytes], folder: str) -> None:
-    """Raise ValueError for an invalid vocabulary, or one that special tokens do not fit.
+    """Raise ValueError for an invalid vocabulary, or special tokens that do not fit it.
 
-    shared : of each special token that shares its id with an ordinary one, the bytes of that
+    shared : the special tokens that share their ids with ordinary tokens, and the bytes of these
     """
     about_path, vocab_path = os.path.join(folder, ABOUT), os.path.join(folder, _VOCAB)
     ordinary = tokens_for_placing(special, vocab)

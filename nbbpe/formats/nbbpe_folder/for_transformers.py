@@ -1,8 +1,8 @@
-"""The files of a saved tokenizer for others: tokenizer.json for tokenizers, and tokenizer_config.json for transformers.
+"""Writes the files for other libraries: tokenizer.json for tokenizers, and tokenizer_config.json for transformers.
 
-nbbpe itself reads neither, so a tokenizer that they cannot hold is saved without them, and nbbpe.json says why. Its entry
-also tells whether nbbpe wrote the tokenizer.json that stands there, and how long it was. A program that saves another
-tokenizer in this folder later replaces these files only; `check` finds it.
+nbbpe itself reads neither, so a tokenizer that they cannot hold is saved without them, and nbbpe.json says why. Otherwise
+its entry gives the size of the tokenizer.json that nbbpe wrote. If another program later saves another tokenizer in this
+folder, it replaces these files only, which `check` detects.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ..tokenizer_json.writing import content
 
 NAMES = (JSON, CONFIG)
 _CLASSES = ("PreTrainedTokenizerFast", "NbbpeTokenizerFast")
-_OTHER_READERS = ("auto_map", "fast_tokenizer_files")  # a class whose code lies in the folder, a file for each version
+_OTHER_READERS = ("auto_map", "fast_tokenizer_files")  # a class with code in the folder; other files for some versions
 _NO_LIMIT = int(1e30)  # as transformers writes it
 
 
 def content_of(model: Model) -> tuple[str, dict[str, Any]]:
-    """The tokenizer.json of a model, "" if it cannot hold it, and what nbbpe.json says of it."""
+    """Return (tokenizer.json of a model, its entry in nbbpe.json). The first is "" if the format cannot hold the model."""
     try:
         text = content(model)
     except ValueError as error:
@@ -41,14 +41,14 @@ def is_listed(entry: object) -> bool:
 
 
 def is_same(folder: str, text: str) -> bool:
-    """Whether a folder has just this tokenizer.json."""
+    """Whether the tokenizer.json of a folder has exactly this text."""
     with suppress(OSError), open(os.path.join(folder, JSON), "rb") as file:
         return bool(text) and file.read() == text.encode()
     return False
 
 
 def write(new: str, folder: str, text: str, model: Model) -> list[str]:
-    """Write the files to the folder `new`, for the folder `folder`, which may have a config. Returns their names."""
+    """Write the files to the scratch folder `new`, with fitting entries of a config in `folder`. Returns their names."""
     if not text:
         return []
     write_text(os.path.join(new, JSON), text)
@@ -71,17 +71,17 @@ def saved_tokens(model: Model) -> dict[str, Any]:
 
 
 def new_config(model: Model) -> dict[str, Any]:
-    """The content of a tokenizer_config.json that says no more than it must."""
+    """The content of a minimal tokenizer_config.json."""
     config = {"tokenizer_class": _CLASSES[0], "clean_up_tokenization_spaces": False, "model_max_length": _NO_LIMIT}
-    # transformers 4 takes the space away where the config does not say this.
+    # Without this entry, transformers 4 switches the space off.
     return config | ({"add_prefix_space": True} if model.extras.prefix_space else {})
 
 
 def _fitting(path: str, model: Model) -> dict[str, Any]:
-    """The entries of a tokenizer_config.json that was there before, such as a chat template, as far as they fit a model.
+    """The entries of an older tokenizer_config.json, such as a chat template, that fit a model.
 
-    transformers would add a token that the model lacks, with an id of its own, so these are omitted. So is what would have
-    it read another file than ours, take another class, or put a space in front of texts.
+    Tokens that the model lacks are omitted, as transformers would add them with new ids. Entries that would make it read
+    another file, use another class, or put a space in front of texts are omitted, too.
     """
     try:
         old = read_json(path)
@@ -111,7 +111,7 @@ def _fitting(path: str, model: Model) -> dict[str, Any]:
 
 
 def write_json(path: str, document: Mapping[str, Any]) -> None:
-    """Write a small JSON file for people to read; lone surrogates, which a provenance may have, as JSON escapes them."""
+    """Write a small JSON file, indented. Lone surrogates, which a provenance may have, are written as JSON escapes."""
     with open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         json.dump(document, file, ensure_ascii=False, indent=2)
         file.write("\n")
@@ -120,8 +120,8 @@ def write_json(path: str, document: Mapping[str, Any]) -> None:
 def check(folder: str, entry: object, model: Model) -> None:
     """Raise ValueError if another program has replaced the tokenizer.json beside a model by one with other ids.
 
-    entry : what nbbpe.json says of the file. As long as its size is the same, it is not read, so that loading is as fast as
-        without it
+    entry : the entry of nbbpe.json about the file. If the file has the size that it gives, the file is not read, so that
+        loading stays fast
     """
     path = os.path.join(folder, JSON)
     try:

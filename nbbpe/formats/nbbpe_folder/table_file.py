@@ -1,19 +1,19 @@
-"""The file nbbpe.tables of a saved tokenizer: what its vocab.json and merges.txt say, as arrays that are read at once.
+"""The file nbbpe.tables of a saved tokenizer: the content of vocab.json and merges.txt as arrays, which load faster.
 
-It is a copy, and never more than that. It is used only where it was made from the readable files as they are now, byte for
-byte, and holds exactly the tokenizer whose fingerprint nbbpe.json has; else it is ignored, and the readable files are read.
-Nothing in it is executed or unpickled, and no number in it is believed before it is checked. The hash tables of kernels are
-not in it: they are keyed by a secret of each process, which a file from a stranger could only replace by a key for which
-he knows colliding pairs. They are built when the first text is encoded, 10 ms for 200,000 tokens.
+It is only a copy. It is used if it was made from exactly these readable files, byte for byte, and holds the tokenizer whose
+fingerprint nbbpe.json gives; else it is ignored, and the readable files are read. Nothing in it is executed or unpickled,
+and each number in it is checked before it is used. The hash tables of kernels are not in it: each process has a secret key
+for them, while the author of a file could choose a key for which he knows colliding pairs. They are built when the first
+text is encoded, in 10 ms for 200,000 tokens.
 
 All numbers are little-endian.
 
     name and version    16 bytes
-    digests             3 * 32 bytes: SHA-256 of vocab.json, of merges.txt (if there is none, of nothing), of the rest
+    digests             3 * 32 bytes: SHA-256 of vocab.json, of merges.txt (of b"" if there is none), of the rest
     counts              int64[3]: tokens, merges, bytes of all tokens
     ids, lengths        int32[tokens] each, by ascending id
     merges              int32[merges, 3]: the ids of left, right and result of each
-    text                the tokens, one after another
+    text                the tokens, concatenated
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from ...system.paths import check_tokenizer_file
 from ...system.stretches import starts_of
 
 TABLES = "nbbpe.tables"
-LEAST = 10_000  # tokens of a vocabulary that it is made for: smaller ones are read in some milliseconds without
+LEAST = 10_000  # tokens; no tables are made for a smaller vocabulary, which is read in milliseconds without them
 _NAME = b"nbbpe tables 1\n\0"
 _HEAD = len(_NAME) + 3 * 32
 _COUNTS = 3 * 8
 
 
 def write(folder: str, model: Model, names: list[str]) -> None:
-    """Write the file for a model to a folder that has its readable files of these names: vocab.json, and any merges.txt."""
+    """Write the file to a folder; `names` are the readable files there: vocab.json, and merges.txt if there is one."""
     vocab = model.packed_ordinary
     merges = np.empty((0, 3), dtype=np.int32) if model.merge_ids is None else model.merge_ids
     counts = np.array([len(vocab.ids), len(merges), len(vocab.text)], dtype="<i8")
@@ -50,18 +50,24 @@ def write(folder: str, model: Model, names: list[str]) -> None:
 
 
 def _head(parts: list[bytes], body: bytes | memoryview) -> bytes:
-    """What the file begins with, for the contents of the readable files, and for the rest of it."""
+    """The beginning of the file: its name, version and digests.
+
+    parts : the contents of the readable files
+    body  : the rest of the file
+    """
     vocab_json, merges_txt = [*parts, b""][:2]
     return b"".join([_NAME, *(hashlib.sha256(part).digest() for part in (vocab_json, merges_txt, body))])
 
 
 def read_tables(folder: str, names: list[str]) -> tuple[PackedVocab, NDArray[np.int32]] | None:
-    """Vocabulary and merges from the file in a folder; None where there is none, or it does not belong to the files of
-    these names. See `is_proven`."""
+    """Read (vocab, merges) from the file in a folder; None if it is missing or was not made from the readable files there.
+
+    names : the names of the readable files. The caller must check the resulting model with `is_proven`
+    """
     try:
         parts = [_read(os.path.join(folder, name)) for name in names]
         sizes = [*map(len, parts), 0][:2]
-        # So many bytes that readable files of these sizes cannot need more.
+        # The limit is more than readable files of these sizes can need.
         data = _read(os.path.join(folder, TABLES), most=_HEAD + _COUNTS + 9 * sizes[0] + 4 * sizes[1])
     except OSError:
         return None
@@ -82,7 +88,7 @@ def read_tables(folder: str, names: list[str]) -> tuple[PackedVocab, NDArray[np.
 
 
 def is_proven(model: Model, fingerprint: str) -> bool:
-    """Whether a model that was made from `read_tables` has the fingerprint, and each merge makes what its sides say."""
+    """Whether a model made from `read_tables` has the fingerprint, and each merge's sides make its result."""
     if model.merge_ids is not None:
         vocab = model.packed_ordinary
         lengths, text = vocab.gather(vocab.numbers_of(model.merge_ids[:, 2]))
@@ -93,7 +99,7 @@ def is_proven(model: Model, fingerprint: str) -> bool:
 
 
 def _read(path: str, most: int = -1) -> bytes:
-    """The content of a file; of one with more than `most` bytes, nothing."""
+    """Read a file; b"" if it has more than `most` bytes."""
     check_tokenizer_file(path)
     with open(path, "rb") as file:
         return b"" if 0 <= most < os.fstat(file.fileno()).st_size else file.read()

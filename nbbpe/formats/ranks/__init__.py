@@ -1,6 +1,6 @@
 """Vocabularies of ranks: tokens in the order in which they are merged, without a list of merges.
 
-tiktoken.py            tiktoken's encodings and its files of ranks
+tiktoken.py            tiktoken's encodings and its rank files
 tekken.py              Mistral's tekken.json
-tiktoken_package.py    imports the package tiktoken itself
+tiktoken_package.py    imports the package tiktoken, even if nbbpe.tiktoken replaces it
 """

@@ -1,4 +1,4 @@
-"""Mistral's tekken.json: ranks as in tiktoken's files, with ids that start after those of the special tokens."""
+"""Reads and writes Mistral's tekken.json: ranks as in tiktoken's files, whose ids follow those of the special tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..shared.named_errors import naming
 from ..shared.plain_formats import WRITES_JSON, check_plain
 from .tiktoken import from_base64, pattern_of, split_regex, to_base64
 
-# The special tokens of a file that lists none, up to its version v7; the rest are <SPECIAL_20> and so on.
+# The first special tokens of a file that lists none (versions up to v7); the others are <SPECIAL_20> and so on.
 _FIRST = (
     *("<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]"),
     *("[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]"),
@@ -26,12 +26,12 @@ _FIRST = (
 )
 _MOST_SPECIAL = 1 << 13  # Mistral's have 1,000
 _OLD = {"v1", "v2", "v3", "v7"}
-_VERSION = "v3"  # of files that are written: they list their special tokens, so that nothing in them depends on the version
+_VERSION = "v3"  # in written files, which list their special tokens, so that nothing depends on the version
 
 
 @paused_collector()
 def read_model(path: Path) -> Model:
-    """Read a tekken.json: the ids are those of mistral-common's Tekkenizer.
+    """Read a tekken.json: ids are the same as those of mistral-common's Tekkenizer.
 
     Images, audio and chat templates, which such a file may contain too, are ignored. Raises OSError, or ValueError that
     names the file and the invalid part.
@@ -43,7 +43,7 @@ def read_model(path: Path) -> Model:
         if not isinstance(config, dict) or not isinstance(document.get("vocab"), list):
             raise ValueError('must be an object with a "config" and a list "vocab", as Mistral\'s tekken.json')
         n_special = _number(config, "default_num_special_tokens")
-        if n_special > _MOST_SPECIAL:  # those without an entry get names here, so that a number could take any memory
+        if n_special > _MOST_SPECIAL:  # each gets a name below, so a large number could need any amount of memory
             raise ValueError(f"config.default_num_special_tokens is {n_special:,}, and at most {_MOST_SPECIAL:,} are read")
         n_tokens = _number(config, "default_vocab_size") - n_special
         entries = document["vocab"]
@@ -138,7 +138,7 @@ def write(path: Path, model: Model) -> None:
         ],
     }
     with whole_file(path) as unfinished:
-        write_text(unfinished, json.dumps(document, ensure_ascii=False))  # json.dump would do it in Python, entry by entry
+        write_text(unfinished, json.dumps(document, ensure_ascii=False))  # json.dump is slow: it runs in Python
 
 
 def _text(token: bytes) -> str | None:

@@ -1,4 +1,4 @@
-"""tiktoken's encodings and rank files: a line for each token, its bytes in base64, a space, and its rank, the id."""
+"""Reads and writes tiktoken's encodings and rank files. Each line of a file is a token in base64, a space, and its rank."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from ..shared.objects import is_encoding
 from ..shared.plain_formats import check_plain
 from .tiktoken_package import tiktoken_package
 
-_ALL = r"(?s:.+)"  # for tiktoken: no splitting
-_EMPTY = b"="  # how an empty token is spelled
-_SMALL = 1 << 16  # bytes of a file that is read line by line, in 3 ms, before a kernel for it is loaded or compiled
+_ALL = r"(?s:.+)"  # the regex that means no splitting in tiktoken
+_EMPTY = b"="  # the spelling of an empty token
+_SMALL = 1 << 16  # bytes; smaller files are read line by line, in 3 ms: loading or compiling a kernel would take longer
 _END, _PROMPT_END = "<|endoftext|>", "<|endofprompt|>"
 
 
 class Known(NamedTuple):
-    """What a rank file lacks of an encoding: its split pattern (or a name or regex of it) and its special tokens."""
+    """What a rank file does not say about an encoding: its split pattern and its special tokens."""
 
     pattern: PatternLike
     special_tokens: dict[str, int]
@@ -56,7 +56,7 @@ ENCODINGS = {
         },
     ),
     "o200k_base": Known("o200k", {_END: 199999, _PROMPT_END: 200018}),
-    # Whisper's. Its other special tokens have ids that depend on how many languages a model knows.
+    # Whisper's. The ids of its other special tokens depend on the number of languages that a model knows.
     "multilingual": Known("gpt2", {_END: 50257, "<|startoftranscript|>": 50258}),
 }
 # With the files of other models, which tiktoken has not. Of their special tokens those that all versions of a model have.
@@ -133,22 +133,22 @@ def read_model(
     from ...model.rank_vocab import recovered_merges
 
     with naming(name):
-        if special_tokens is None:  # two of an encoding's own may have one id
+        if special_tokens is None:  # two special tokens of an encoding may have the same id, those of a user not
             special = place_beside_ranks(known.special_tokens if known else {}, vocab)
         else:
             special = place_beside_ranks(special_tokens, vocab)
             check_distinct_ids(special)
         merges, first_irregular = recovered_merges(vocab)
     if first_irregular is not None and is_file:
-        read(name, any_lines=True)  # which raises an error if a token has two ranks
+        read(name, any_lines=True)  # raises an error if a token has two ranks
     return Model(vocab, merges if first_irregular is None else None, special, split)
 
 
 def read(path: Path, any_lines: bool = False) -> tuple[PackedVocab, Known | None]:
-    """Read a rank file: (its tokens, what is known of the encoding that its content or else its name tells).
+    """Read a rank file: (tokens, what is known about the encoding, which is identified by its content or its name).
 
-    any_lines : False to read a large file whose lines are as in most files by a kernel, which does not see a token that has
-        two ranks (`recovered_merges` does, as such a token has no two sides)
+    any_lines : False to read a large file with a kernel if its lines have the usual form. The kernel does not notice a
+        token with two ranks, but `recovered_merges` does, as no two tokens make it at its second rank
 
     Raises OSError, or ValueError that names the file, and the line, of what is broken.
     """
@@ -166,7 +166,7 @@ def read(path: Path, any_lines: bool = False) -> tuple[PackedVocab, Known | None
 
 
 def _plain_lines(data: bytes) -> PackedVocab | None:
-    """The tokens of a rank file; None where it is small, or some line is not as most files have them, or broken."""
+    """Read the tokens of a rank file with a kernel; None if it is small, or a line is unusual or broken."""
     if len(data) < _SMALL:
         return None
     from ...kernels.records.rank_lines import read_rank_lines
@@ -183,7 +183,7 @@ def _plain_lines(data: bytes) -> PackedVocab | None:
 
 
 def _any_lines(data: bytes, name: str) -> dict[int, bytes]:
-    """From rank to token, of the content of any rank file. Raises ValueError."""
+    """Read any rank file, line by line: {rank: token}. Raises ValueError that names the file and the line."""
     vocab: dict[int, bytes] = {}
     lines: dict[bytes, int] = {}
     for number, line in enumerate(data.split(b"\n"), start=1):
@@ -217,12 +217,12 @@ def _any_lines(data: bytes, name: str) -> dict[int, bytes]:
 
 
 def to_base64(token: bytes) -> bytes:
-    """A token as rank files spell it."""
+    """Spell a token as rank files do."""
     return b2a_base64(token, newline=False) or _EMPTY
 
 
 def from_base64(spelled: bytes) -> bytes:
-    """The token that is spelled so; an empty one, as in Whisper's file, is kept, and no text gets it. Raises ValueError."""
+    """The token that is spelled so. It may be empty, as in Whisper's file; then it is never used. Raises ValueError."""
     token = a2b_base64(spelled)
     if to_base64(token) != spelled:  # a2b_base64 ignores characters that are not base64
         raise ValueError("not base64")
@@ -230,7 +230,7 @@ def from_base64(spelled: bytes) -> bytes:
 
 
 def write(path: Path, model: Model) -> None:
-    """Write a rank file, in the order of ranks, as an atomic write. ValueError if ranks would give other ids."""
+    """Write a rank file in the order of ranks, by an atomic write. Raises ValueError if ranks would give other ids."""
     check_plain(model, "a file of ranks")
     vocab = model.as_ranks()
     with whole_file(path) as unfinished, open(unfinished, "wb") as file:
@@ -238,14 +238,14 @@ def write(path: Path, model: Model) -> None:
 
 
 def new_encoding(name: str, model: Model) -> Any:
-    """A tiktoken.Encoding. Raises ImportError that says how to get tiktoken, or ValueError for what it cannot express."""
+    """Make a tiktoken.Encoding. Raises ImportError without tiktoken, or ValueError for what it cannot express."""
     check_plain(model, "tiktoken")
     vocab = model.as_ranks()
-    # Of special tokens with a common prefix tiktoken may take any.
+    # If a special token is a prefix of another, tiktoken may find either.
     ordered = sorted(model.special)
     for token, longer in pairwise(ordered):
         if longer.startswith(token):
-            raise ValueError(f"special token {longer!r} begins with {token!r}; which of them tiktoken finds is not certain")
+            raise ValueError(f"special token {longer!r} begins with {token!r}, and tiktoken may find either of them")
     pat_str = split_regex(model.pattern)
     try:
         theirs = tiktoken_package()
@@ -256,16 +256,16 @@ def new_encoding(name: str, model: Model) -> Any:
 
 
 def split_regex(pattern: Pattern) -> str:
-    """The regex by which tiktoken splits a text as a pattern does. ValueError where it is not certain to match the same."""
+    """The regex with which tiktoken splits a text as `pattern` does. Raises ValueError if that is not certain."""
     if pattern.regex is None:
         return _ALL
     if pattern.then:
         raise ValueError(f"the split pattern {pattern.spelling} is {len(pattern.regexes)} regexes, and tiktoken has one")
     if pattern.name and pattern.takes_all:
         return pattern.regex
-    from ..regexes.dialects import translated  # which imports `regex`
+    from ..regexes.dialects import translated  # imported here, as it imports `regex`
 
-    # tiktoken drops the text between two matches, so that must be a match, too.
+    # tiktoken drops the text between two matches, so this text must match, too.
     matched = translated(pattern.regex, "regex", "fancy-regex")
     if pattern.takes_all:
         return matched
@@ -273,9 +273,9 @@ def split_regex(pattern: Pattern) -> str:
 
 
 def _of_encoding(encoding: Any) -> tuple[PackedVocab, Known]:
-    """(Tokens by rank, pattern and special tokens) of a tiktoken.Encoding.
+    """Read a tiktoken.Encoding: (tokens by rank, pattern and special tokens).
 
-    Raises ValueError where its ranks lack a byte or give one rank to two tokens.
+    Raises ValueError if its ranks lack a byte or give one rank to two tokens.
     """
     ranks: Mapping[bytes, int] = encoding._mergeable_ranks
     vocab = {rank: token for token, rank in ranks.items()}
@@ -289,9 +289,9 @@ def _of_encoding(encoding: Any) -> tuple[PackedVocab, Known]:
 
 
 def pattern_of(regex: str) -> Pattern:
-    """The pattern by which a regex of tiktoken's splits. Raises ValueError for one that means something else here."""
+    """The pattern of a tiktoken regex. Raises ValueError if it would split differently in `regex`."""
     if regex == _ALL:
         return get_pattern(None)
-    from ..regexes.fancy_regex import of_fancy_regex  # which imports `regex`
+    from ..regexes.fancy_regex import of_fancy_regex  # imported here, as it imports `regex`
 
     return regex_pattern(of_fancy_regex(regex))

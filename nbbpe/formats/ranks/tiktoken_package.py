@@ -1,4 +1,4 @@
-"""The package tiktoken itself, also where a program has put `nbbpe.tiktoken` in its place."""
+"""Imports the package tiktoken, even if a program has put `nbbpe.tiktoken` in its place."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 _OURS = "nbbpe.tiktoken"
 _lock = Lock()
-_hidden: list[Any] = []  # the package that `nbbpe.tiktoken` stands in place of, once it is found
+_hidden: list[Any] = []  # the package tiktoken, once it was imported although `nbbpe.tiktoken` is in its place
 
 
 def tiktoken_package() -> Any:
-    """The package tiktoken, with its modules `load` and `model`. Raises ImportError where it is not installed.
+    """Import the package tiktoken, with its modules `load` and `model`. Raises ImportError if it is not installed.
 
-    After `sys.modules["tiktoken"] = nbbpe.tiktoken`, a way to replace it for other libraries, an import would give
-    `nbbpe.tiktoken`, which takes its encodings from here, and so from itself without end.
+    Programs replace tiktoken for other libraries by `sys.modules["tiktoken"] = nbbpe.tiktoken`. A plain import would then
+    give `nbbpe.tiktoken`, which gets its encodings from here, and so recurse forever.
     """
     if not _is_replaced():
         return _imported()
@@ -32,11 +32,11 @@ def tiktoken_package() -> Any:
 
 
 def path_of_modules() -> list[str]:
-    """The folder of tiktoken's modules, for `from tiktoken.load import ...` where `nbbpe.tiktoken` is in its place.
+    """The folder of tiktoken's modules, so that `from tiktoken.load import ...` works with `nbbpe.tiktoken` in its place.
 
-    Nothing is imported. Raises ImportError where tiktoken is not installed.
+    Nothing is imported. Raises ImportError if tiktoken is not installed.
     """
-    spec = PathFinder.find_spec("tiktoken")  # importlib.util would say where nbbpe.tiktoken is
+    spec = PathFinder.find_spec("tiktoken")  # importlib.util.find_spec would find nbbpe.tiktoken
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("No module named 'tiktoken'", name="tiktoken")
     return list(spec.submodule_search_locations)
@@ -48,6 +48,8 @@ def _is_replaced() -> bool:
 
 def _imported() -> Any:
     package = importlib.import_module("tiktoken")
-    for name in "load", "model":  # its plugins import `load`, which they find from then on
-        setattr(package, name, importlib.import_module(f"tiktoken.{name}"))  # of one that is imported it may be missing
+    # Both modules are imported now, as tiktoken's plugins import `load` later. The attribute may be missing on the package
+    # if the module was imported before.
+    for name in "load", "model":
+        setattr(package, name, importlib.import_module(f"tiktoken.{name}"))
     return package

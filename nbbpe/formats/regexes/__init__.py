@@ -1,5 +1,5 @@
-"""Split patterns of files, translated between the regex engines that read them.
+"""Translates the split patterns in files between regex engines.
 
-dialects.py            between `regex`, Oniguruma and fancy-regex, where it is certain that they match the same
-fancy_regex.py         from fancy-regex, as tiktoken and Mistral have it: as it stands, but for what is known to differ
+dialects.py            between `regex`, Oniguruma and fancy-regex: only what is certain to match the same
+fancy_regex.py         from tiktoken's and Mistral's fancy-regex to `regex`: changes only what is known to differ
 """

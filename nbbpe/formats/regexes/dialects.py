@@ -1,10 +1,10 @@
 """Translates split patterns between the regex dialects of engines, if it is certain that they match the same.
 
-The regexes of `regex` (which nbbpe runs), of Oniguruma (in which Hugging Face's tokenizers reads patterns) and of Rust's
-fancy-regex (tiktoken) look alike, and differ in places: after `{1,3}`, a plus is possessive to two of them and one more
-repetition to Oniguruma; `$` is the end of a line, of the text, or the place before a last newline; `\\w` has different
+The dialects are those of `regex` (which nbbpe runs), Oniguruma (which Hugging Face's tokenizers uses) and Rust's
+fancy-regex (tiktoken). They look alike, but differ in places: after `{1,3}`, a plus is possessive in two of them and one
+more repetition in Oniguruma; `$` is the end of a line, of the text, or the place before a last newline; `\\w` has different
 members. So a regex is read here piece by piece. What is the same in all dialects is kept, what is spelled differently is
-rewritten, and anything else is an error that shows it. Which Unicode version an engine knows is not looked at.
+rewritten, and anything else is an error that shows it. The Unicode versions of engines are not compared.
 """
 
 from __future__ import annotations
@@ -50,12 +50,13 @@ _MEMBER = regex.compile(
     r"| (?P<dash> - ) | (?P<sign> (?P<own>[&|~^])(?!\g<own>) )",
     regex.VERBOSE | regex.DOTALL,
 )
-# A character by its number in braces, which `regex` does not know; any other escape, as a backslash may be one of two.
+# A character by its number in braces, which `regex` does not know. Other escapes match, too, so that the second of two
+# backslashes is not taken for the start of one.
 _NUMBER = {
     "Oniguruma": regex.compile(r"\\(?:x\{(?P<number>[0-9A-Fa-f]{1,8})\}|.)", regex.DOTALL),
     "fancy-regex": regex.compile(r"\\(?:[xuU]\{(?P<number>[0-9A-Fa-f]{1,8})\}|.)", regex.DOTALL),
 }
-# What to write in a pattern instead of what is refused where it is saved.
+# What to write instead, for an error about a pattern that is saved in another dialect.
 _INSTEAD = (
     (r"\$|\\z", r"; \Z is the end of the text"),
     (r"\\[pP]\{\^?\w+[=:]", r"; write the value of a property alone, as in \p{Thai}"),
@@ -64,18 +65,19 @@ _INSTEAD = (
 _LESS = regex.compile(r"\[(?P<members>(?:[^\\\[\]&^]|\\.|\\[pP]\{\w+\})+)&&\[\^(?P<without>\\p\{\w+\})\]\]")
 _NESTED = regex.compile(rf"(?!{POSIX_CLASS})\[(?P<members> {_ONE}+ )\]", regex.VERBOSE | regex.DOTALL)
 _NAMED = regex.compile(r"\(\?P?<[A-Za-z_]")
-# Where case is ignored, Oniguruma takes these for one character too (ß, ﬁ), and `regex` takes i for the Turkish letters.
+# If case is ignored, these also match one character (ß, ﬁ) in Oniguruma.
 _LIGATURES = {"ss", "ff", "fi", "fl", "st"}
 
 
 @dataclass
 class _Group:
-    """A group that is open.
+    """An open group.
 
-    start    : where it starts in the translation
+    start    : the index in `out` where it starts
     caseless : whether case is ignored in it
-    looks    : whether it only looks around
-    width    : how many characters its present alternative takes at the least; shortest, of the alternatives before it
+    looks    : whether it is a look-around
+    width    : the least number of characters that the current alternative matches
+    shortest : the same for all alternatives before it; None for none
     """
 
     start: int
@@ -85,7 +87,7 @@ class _Group:
     shortest: int | None = None
 
     def least(self) -> int:
-        """The least number of characters that it matches."""
+        """The least number of characters that the group matches."""
         if self.looks:
             return 0
         return self.width if self.shortest is None else min(self.width, self.shortest)
@@ -101,11 +103,11 @@ class _Translation:
         self.place = 0
         self.out: list[str] = []
         self.groups = [_Group(0, False)]
-        self.n_open = 0  # groups with numbers so far
-        self.takes = False  # whether there is something that takes characters
-        self.atom: int | None = None  # where in `out` that starts which a quantifier would repeat
-        self.atom_width = 0
-        self.before = ""  # the literal before, for ligatures
+        self.n_open = 0  # numbered groups so far
+        self.takes = False  # whether some part matches characters
+        self.atom: int | None = None  # the index in `out` of what a quantifier would repeat; None for nothing
+        self.atom_width = 0  # the least number of characters that it matches
+        self.before = ""  # the literal before this piece, for ligatures
 
     def refuse(self, what: str, why: str) -> ValueError:
         ways_out = _INSTEAD if self.source == "regex" else ()
@@ -116,9 +118,9 @@ class _Translation:
         )
 
     def translate(self, may_be_empty: bool = False) -> str:
-        """The regex in the target's dialect. Raises ValueError where it is not certain that there is one.
+        """The regex in the target's dialect. Raises ValueError if it is not certain to match the same.
 
-        may_be_empty : whether it may be one all of whose matches are empty
+        may_be_empty : whether a regex that only has empty matches is allowed
         """
         while self.place < len(self.pattern):
             match = _PIECE.match(self.pattern, self.place)
@@ -129,7 +131,7 @@ class _Translation:
         if len(self.groups) > 1:
             raise ValueError(f"the split pattern {shown(self.pattern)} has a group that is not closed")
         if self.groups[0].least() == 0 and (self.takes or not may_be_empty):
-            # After an empty match, engines look for one that is not empty in different ways.
+            # Engines continue in different ways after an empty match.
             raise ValueError(f"the split pattern {shown(self.pattern)} can match without taking a character")
         return "".join(self.out)
 
@@ -146,14 +148,14 @@ class _Translation:
         elif kind == "open":
             self.open_group(text)
         elif kind == "named":
-            self.open_group("(?:")  # as nothing that refers to a group is translated
+            self.open_group("(?:")  # the name is not needed, as references to names are rejected
         elif kind == "close":
             self.close_group()
         else:
             self.characters(kind, text, before)
 
     def next_alternative(self) -> None:
-        """Translate the bar behind an alternative."""
+        """Translate the bar after an alternative."""
         group = self.groups[-1]
         group.shortest = group.least()
         group.width = 0
@@ -173,15 +175,15 @@ class _Translation:
             raise self.refuse(")", "closes no group")
         group = self.groups.pop()
         self.out.append(")")
-        # Look-around matches no characters, and engines refuse to repeat it.
+        # Look-around matches no characters, and engines do not allow to repeat it.
         self.atom = None if group.looks else group.start
         self.atom_width = group.least()
         self.groups[-1].width += self.atom_width
 
     def characters(self, kind: str | None, text: str, before: str) -> None:
-        """Translate what takes characters: a class, one character, or what a group has matched.
+        """Translate what matches characters: a class, one character, or a reference to a group.
 
-        before : the literal before
+        before : the literal before this piece, "" for none
         """
         caseless = self.groups[-1].caseless
         width = 1
@@ -211,7 +213,7 @@ class _Translation:
         """Translate a quantifier."""
         if self.atom is None:
             raise self.refuse(text, "repeats nothing that could be repeated")
-        # The atom is counted already.
+        # `width` already counts the atom once.
         times = int(text[1:].split(",")[0].rstrip("}+?") or 0) if text[0] == "{" else int(text[0] == "+")
         self.groups[-1].width += (times - 1) * self.atom_width
         mode = text[-1] if len(text) > 1 and text[-1] in "+?" else ""
@@ -220,7 +222,7 @@ class _Translation:
             if mode == "?" and "," not in text:
                 raise self.refuse(text, "has different meanings")
             if mode == "+" and "Oniguruma" in (self.source, self.target) and self.source != self.target:
-                # To Oniguruma this plus repeats once more; to the others it gives nothing back.
+                # In Oniguruma this plus is one more repetition; in the others it makes the quantifier possessive.
                 possessive = self.target == "Oniguruma"
                 self.out.insert(self.atom, "(?>" if possessive else "(?:")
                 text = text[:-1] + (")" if possessive else ")+")
@@ -231,7 +233,7 @@ class _Translation:
         r"""Translate \w or \W."""
         if "Oniguruma" not in (self.source, self.target):
             return text
-        # Oniguruma's own \w lacks joiners, and has ² and ½ where it stands alone.
+        # Oniguruma's \w does not match joiners; outside of a class, it also matches ² and ½.
         members = WORD
         if self.source == "Oniguruma":
             if self.groups[-1].caseless:
@@ -240,9 +242,9 @@ class _Translation:
         return members if in_class else f"[{'^' if text[1] == 'W' else ''}{members}]"
 
     def place_only(self, kind: str, text: str) -> str:
-        """Translate what matches at a place, and takes no character."""
+        """Translate what matches a place, and no character."""
         if kind == "end":
-            # After all whitespace there is only one end, whatever an engine means by it. To Oniguruma it is that of a line.
+            # After \s++, all kinds of ends are the same place. In Oniguruma, $ is the end of a line.
             if self.out[-2:] == [r"\s", "++"]:
                 return text
             if not self.source == "Oniguruma" != self.target:
@@ -252,9 +254,9 @@ class _Translation:
             if text != _last(self.source):
                 raise self.refuse(text, "has different meanings")
             return _last(self.target)
-        if kind == "line":  # to Oniguruma the start of any line, if there is one
+        if kind == "line":  # in Oniguruma the start of any line, except after a last newline
             return r"(?:\A|(?<=\n)(?!\Z))" if self.source == "Oniguruma" != self.target else r"\A"
-        self.takes |= text == r"\G"  # alone, it can be behind an empty match, or one character after it
+        self.takes |= text == r"\G"  # after an empty match, engines try \G at different places
         if kind == "start" or "Oniguruma" not in (self.source, self.target):
             return text
         if self.groups[-1].caseless:
@@ -264,21 +266,22 @@ class _Translation:
         return f"(?:(?<={word}){one}|(?<!{word}){other})"
 
     def check_reference(self, text: str) -> None:
-        r"""Refuse a reference such as \1 unless it is to a group before it that has this number in all dialects."""
+        r"""Raise ValueError for a reference such as \1 unless an earlier group has this number in all dialects."""
         if int(text[1:]) > self.n_open or _NAMED.search(self.pattern):
             raise self.refuse(text, "has different meanings")
         if self.groups[-1].caseless:
             raise self.refuse(text, "where case is ignored has different meanings")
 
     def check_caseless(self, text: str) -> None:
+        """Raise ValueError for a character whose other cases may differ: i matches Turkish letters in `regex`."""
         if not text.isascii() or text in "iI" or text[:2] in (r"\u", r"\x"):
             raise self.refuse(text, "where case is ignored has different meanings")
 
     def character_class(self, opening: str) -> str:
-        """Translate a class in brackets, and go to its end."""
+        """Translate a class in brackets, and move `place` to its end."""
         less = _LESS.match(self.pattern, self.place)
         if less is not None and self.target == "regex" != self.source and not self.groups[-1].caseless:
-            # Kimi's way to exclude a property; `regex` has it in another version of its syntax only.
+            # Kimi's syntax to exclude a property, which `regex` only knows in its version 1 mode.
             inner = self.pattern[less.start("members") : less.end("members")]
             members = _Translation(f"[{inner}]", self.source, self.target).translate()
             self.place = less.end()
@@ -288,14 +291,14 @@ class _Translation:
         while not self.pattern.startswith("]", at) or len(parts) == 1:
             nested = _NESTED.match(self.pattern, at)
             if nested is not None and self.target == "regex" != self.source and not self.groups[-1].caseless:
-                parts.append(nested["members"])  # a set in a set, as BLOOM has it: its members
+                parts.append(nested["members"])  # a set in a set, as in BLOOM's pattern: its members are added
                 at = nested.end()
                 continue
             match = _MEMBER.match(self.pattern, at)
             self.place = at
             if match is None:
-                what = self.pattern[at : at + 8] or opening
-                raise self.refuse(what, "in a class in brackets is not known to mean the same")
+                found = self.pattern[at : at + 8] or opening
+                raise self.refuse(found, "in a class in brackets is not known to mean the same")
             text, kind = match[0], match.lastgroup
             at = match.end()
             if kind == "dash" and len(parts) > 1 and not self.pattern.startswith("]", at):
@@ -310,17 +313,17 @@ class _Translation:
 
 
 def _last(dialect: Dialect) -> str:
-    """What matches the end of the text and no place before it."""
+    """The escape that only matches the end of the text."""
     return r"\Z" if dialect == "regex" else r"\z"
 
 
 def translated(pattern: str, source: Dialect, target: Dialect, may_be_empty: bool = False) -> str:
-    """The regex that matches in one engine what `pattern` matches in another.
+    """Translate a regex so that it matches in the engine `target` what `pattern` matches in `source`.
 
-    may_be_empty : whether it may be one all of whose matches are empty, as a text can be cut at each
+    may_be_empty : whether a regex that only has empty matches is allowed: a text can be cut at each of them
 
-    Raises ValueError that shows the first part of which that is not certain, or a lone surrogate, which other engines'
-    regexes cannot hold.
+    Raises ValueError that shows the first part that is not certain to match the same, or a lone surrogate, which regexes of
+    other engines cannot hold.
     """
     if target != "regex" and regex.search("[\ud800-\udfff]", pattern):
         raise ValueError(f"the regex {shown(pattern)} holds a lone surrogate, which has no UTF-8")
@@ -330,9 +333,9 @@ def translated(pattern: str, source: Dialect, target: Dialect, may_be_empty: boo
 
 
 def with_characters(pattern: str, source: Dialect) -> str:
-    r"""The regex with \x{61} spelled as every dialect has it: \u0061, or above U+FFFF the character itself.
+    r"""Respell characters such as \x{61} in a form that all dialects know: \u0061, or above U+FFFF the character itself.
 
-    A number that is no character stays, to be refused.
+    A number that is not a character stays unchanged, and is rejected later.
 
     >>> with_characters(r"[\x{61}-\x{7a}]\\x{61}", "Oniguruma")
     '[\\u0061-\\u007A]\\\\x{61}'
@@ -348,5 +351,5 @@ def with_characters(pattern: str, source: Dialect) -> str:
 
 
 def escaped(text: str) -> str:
-    """A regex that matches a text and nothing else, in every dialect."""
+    """A regex that matches exactly this text, in every dialect."""
     return "(?:" + regex.sub(r"[!-/:-@\[-`{-~ ]", r"\\\g<0>", text) + ")"

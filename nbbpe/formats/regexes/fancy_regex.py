@@ -1,7 +1,8 @@
-"""Split patterns of tiktoken and of Mistral, which are read by fancy-regex, a regex engine of Rust's, for `regex`.
+"""Translates split patterns of tiktoken and Mistral, which use fancy-regex (a Rust regex engine), to `regex`.
 
-Both engines know nearly the same syntax, so a pattern stays as it stands, but for what means something else to `regex`:
-that is spelled otherwise, or an error if it cannot be. dialects.py translates only what is certain to mean the same.
+Both engines know nearly the same syntax. So a pattern stays unchanged except for parts that are known to mean something
+else in `regex`: these are rewritten, or an error if that is not possible. (dialects.py is stricter: it translates only what
+is certain to mean the same.)
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from ...patterns.pattern_parser import POSIX_CLASS
 from ...system.excerpt import shown
 from .dialects import translated, with_characters
 
-# What `regex` and fancy-regex both know and read differently: \h is a space or a hexadecimal digit, \Z is the end or the
-# place before a last newline, and so on; && and a bracket in a set are letters to `regex`. For $ after all whitespace see
-# `_Translation.take` in dialects.py.
+# What both engines know, but read differently: in one of them \h is a space and in the other a hexadecimal digit, \Z is the
+# end or also the place before a last newline, and so on. In a set, && and a bracket are plain characters in `regex`. For $
+# after all whitespace see `_Translation.place_only` in dialects.py.
 _OTHERWISE = regex.compile(
     r"(?P<escape> \\[hHNKZ<>] ) | (?P<last> \\z ) | \\."
     rf"| \[\^?\]? (?: (?P<posix> {POSIX_CLASS} )"
@@ -24,7 +25,7 @@ _OTHERWISE = regex.compile(
     r"| (?<=\\s[+*]?\+) \$ | (?P<end> \$ )",
     regex.VERBOSE | regex.DOTALL,
 )
-# What POSIX classes have in Rust's engines; those of `regex` have characters beyond ASCII, too.
+# The members of POSIX classes in Rust's engines. In `regex`, they also have members beyond ASCII.
 _POSIX = {
     **{"[:alnum:]": "0-9A-Za-z", "[:alpha:]": "A-Za-z", "[:ascii:]": r"\x00-\x7F", "[:blank:]": r"\t\x20"},
     **{"[:cntrl:]": r"\x00-\x1F\x7F", "[:digit:]": "0-9", "[:graph:]": r"!-\~", "[:lower:]": "a-z"},
@@ -35,18 +36,18 @@ _BY_LINES = regex.compile(r"\(\?[A-Za-z]*m")
 
 
 def of_fancy_regex(pattern: str) -> str:
-    """A regex of tiktoken's or Mistral's for `regex`: as it stands, but for what is known to mean something else there.
+    """Translate a regex of tiktoken or Mistral to `regex`, changing only what is known to mean something else there.
 
-    Raises ValueError for such a part that cannot be translated. What only one of the engines knows is left to `regex`.
+    Raises ValueError for such a part that cannot be translated. Syntax that only fancy-regex knows is left unchanged.
 
     >>> of_fancy_regex(r"\\w+\\z|[[:alpha:]]")
     '\\\\w+\\\\Z|[A-Za-z]'
     """
-    return _with_exact_letters(_spelled_anew(with_characters(pattern, "fancy-regex")))
+    return _with_exact_letters(_respelled(with_characters(pattern, "fancy-regex")))
 
 
-def _spelled_anew(pattern: str) -> str:
-    """The same with what is spelled otherwise for `regex`. Raises ValueError as `of_fancy_regex`."""
+def _respelled(pattern: str) -> str:
+    """Rewrite what `_OTHERWISE` finds. Raises ValueError as `of_fancy_regex` does."""
     parts, done = [], 0
     for match in _OTHERWISE.finditer(pattern):
         if match["set"]:
@@ -60,14 +61,14 @@ def _spelled_anew(pattern: str) -> str:
         for start, end in match.spans("posix"):
             parts += [pattern[done:start], _POSIX[pattern[start:end]]]
             done = end
-        # To `regex`, $ is also the place before a last newline, and \z is unknown to its older versions.
+        # In `regex`, $ is also the place before a last newline; its older versions do not know \z.
         if match["last"] or (match["end"] and not _BY_LINES.search(pattern)):
             parts += [pattern[done : match.start()], r"\Z"]
             done = match.end()
     return "".join([*parts, pattern[done:]])
 
 
-# What matches a letter, and what says whether case is ignored.
+# The parts of a regex that match letters, and those that determine whether case is ignored.
 _LETTERS = regex.compile(
     r"(?P<letters> \\[pP]\{[^}]*\} | \\x[0-9A-Fa-f]{2} | \\u[0-9A-Fa-f]{4} | [iI\u0130\u0131]"
     r"| (?P<set> \[\^?\]? (?: \\. | [^\]\\] )*+ \] ) )"
@@ -78,14 +79,14 @@ _LETTERS = regex.compile(
 
 
 def _with_exact_letters(pattern: str) -> str:
-    """A regex that matches where case is ignored what it matches to Rust's engines.
+    """Rewrite a regex so that `regex` matches the same letters as Rust's engines if case is ignored.
 
-    To `regex`, U+0130 and U+0131 (Turkish) are an i then; to Rust they have no other case. So what matches an i there is
-    spelled as the set of its letters in any case. Raises ValueError where that is not certain.
+    Then in `regex` the Turkish letters U+0130 and U+0131 match an i; in Rust they have no other case. So a part that is
+    affected is spelled as the set of its letters in any case. Raises ValueError if that is not certain to be the same.
     """
-    spelled: dict[str, str] = {}  # of a part
+    spelled: dict[str, str] = {}  # the new spelling of each part
     parts, done = [], 0
-    caseless = [False]  # in the groups that are open
+    caseless = [False]  # whether case is ignored in each open group
     for match in _LETTERS.finditer(pattern):
         if match["flags"]:
             ignored = "i" in match["on"] or (caseless[-1] and "i" not in (match["off"] or ""))
@@ -107,17 +108,17 @@ def _with_exact_letters(pattern: str) -> str:
 
 
 def _spelled_out(part: str, pattern: str) -> str:
-    """A literal, property or set where case is ignored, so that `regex` takes the same letters as Rust's engines."""
+    """Respell a literal, property or set, for which case is ignored, as a set with which `regex` matches as Rust does."""
     is_without = part[:2] == "[^" or (part[0] != "[" and (part[:2] == r"\P") != (part[2:4] == "{^"))
     inner = part
     if part[0] == "[":
         inner = part[1:-1].removeprefix("^")
-        inner = "\\" + inner if inner[0] in "]-^" else inner  # as letters come before it
+        inner = "\\" + inner if inner[0] in "]-^" else inner  # these are special once letters precede them
     elif part[:2] in (r"\p", r"\P"):
         inner = r"\p{" + part[3:].removeprefix("^")
     try:
         exact, taken = regex.compile(f"[{inner}]"), regex.compile(f"(?i:{part})")
-    except regex.error:  # which will be told
+    except regex.error:  # reported when the whole pattern is compiled
         return part
     found = {letter for letter in "iI\u0130\u0131" if exact.fullmatch(letter)}
     found |= {"i", "I"} if found & {"i", "I"} else set()
@@ -125,10 +126,10 @@ def _spelled_out(part: str, pattern: str) -> str:
         return part
     if r"\P" in inner or r"\p{^" in inner:
         raise ValueError(
-            f"{shown(part)} in the split pattern {shown(pattern)}, where case is ignored, has other letters to tiktoken's "
-            "fancy-regex than to `regex`"
+            f"{shown(part)} in the split pattern {shown(pattern)}, where case is ignored, matches other letters in "
+            "tiktoken's fancy-regex than in `regex`"
         )
-    # The letters one by one: for a property such as \p{Lt}, `regex` takes all letters that have a case.
+    # The letters are listed one by one: if case is ignored, `regex` matches all letters with a case by \p{Lt}.
     each = "".join(exact.findall(_letters_with_cases()))
     letters = {*regex.findall(f"(?i:[{each}])", _letters_with_cases())} - {*"iI\u0130\u0131"} | found
     missing = "".join(sorted(letter for letter in letters if not exact.fullmatch(letter)))

@@ -1,9 +1,9 @@
 """What several formats need.
 
 json_text.py           JSON files: errors name the file and the place
-named_errors.py        errors that name the file
-objects.py             tokenizers of other libraries as objects
-owners.py              which files belong to a folder that Tokenizer.save wrote
-plain_formats.py       refuses a tokenizer that a format without normalizers and rules cannot hold
-transformers_names.py  what transformers calls its files, and the special tokens in them
+named_errors.py        makes errors name the file
+objects.py             recognises objects of other libraries that are tokenizers
+owners.py              finds out whether a file belongs to a folder that Tokenizer.save wrote
+plain_formats.py       rejects a tokenizer that a format without normalizers and flags cannot hold
+transformers_names.py  the names that transformers gives its files and special tokens
 """

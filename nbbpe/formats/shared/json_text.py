@@ -1,6 +1,6 @@
-"""JSON files: errors name the file and the place, and duplicate keys are errors.
+"""Reads JSON files: errors name the file and the place, and duplicate keys are errors.
 
-What is nested deeply is refused here, once, so that nobody who walks through it has to mind Python's limit of recursion.
+Deep nesting is an error here, so that code that walks through the result need not care about Python's recursion limit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DEEPEST = 100  # levels of nesting; tokenizer files have ten
 
 
 def read_json(path: Path, may_be_pipe: bool = False) -> Any:
-    """What a JSON file holds. Raises ValueError that names the file, and the line where it is not JSON.
+    """Read a JSON file. Raises ValueError that names the file, and the line if it is invalid JSON.
 
     may_be_pipe : False for a file of a tokenizer, see `check_tokenizer_file`
     """
@@ -36,7 +36,7 @@ def read_json(path: Path, may_be_pipe: bool = False) -> Any:
 
 
 def parse_json(text: str, name: str) -> Any:
-    """What a JSON text holds; `name` is what errors call it."""
+    """Parse a JSON text; `name` is its name in errors."""
 
     def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         entries = dict(pairs)
@@ -55,14 +55,14 @@ def parse_json(text: str, name: str) -> Any:
         if text.startswith(LFS_POINTER.decode()):
             raise ValueError(f"{name}: {IS_LFS_POINTER}") from None
         raise ValueError(f"{name}, line {error.lineno}: not valid JSON ({error.msg}, column {error.colno})") from None
-    except ValueError as error:  # an entry twice, or a number of thousands of digits, which Python refuses
+    except ValueError as error:  # a duplicate key, or a number of thousands of digits, which Python rejects
         raise ValueError(f"{name}: {error}") from None
     except RecursionError:
         raise ValueError(f"{name}: not valid JSON (nested too deeply)") from None
 
 
 def check_format(value: Any, name: str, format_name: str, *versions: int) -> None:
-    """Raise ValueError that names the file unless it holds an object of a format of nbbpe's, of one of some versions."""
+    """Raise ValueError that names the file unless `value` is an object of one of nbbpe's formats, in a known version."""
     if not isinstance(value, dict) or value.get("format") != format_name:
         raise ValueError(f'{name}: must be an object with "format": "{format_name}"')
     if value.get("version") not in versions:
@@ -71,16 +71,16 @@ def check_format(value: Any, name: str, format_name: str, *versions: int) -> Non
 
 
 def check_known(part: dict[str, Any], known: set[str], where: str) -> None:
-    """Raise ValueError if an object has a key that is not known: what it says could not be honoured."""
+    """Raise ValueError if an object has an unknown key, as its meaning could not be honoured."""
     unknown = sorted(set(part) - known)
     if unknown:
         raise ValueError(f"{where} has {shown(unknown[0])}, which nbbpe does not know, so it cannot honour it")
 
 
 def check_entries(entries: dict[str, Any], name: str, rules: Iterable[tuple[str, object, str]]) -> None:
-    """Raise ValueError that names the file for the first entry that does not fit.
+    """Raise ValueError that names the file for the first invalid entry.
 
-    rules : of each entry its key, whether it fits, and what it must be
+    rules : for each entry its key, whether it is valid, and what it must be
     """
     for key, fits, wanted in rules:
         if not fits:
@@ -88,7 +88,7 @@ def check_entries(entries: dict[str, Any], name: str, rules: Iterable[tuple[str,
 
 
 def _is_deep(value: Any) -> bool:
-    """Whether there are containers in containers, more than _DEEPEST of them."""
+    """Whether dicts and lists are nested more than _DEEPEST levels deep."""
     level = [value] if type(value) in _CONTAINERS else []
     for _ in range(_DEEPEST + 1):
         if not level:

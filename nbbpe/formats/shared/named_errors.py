@@ -1,4 +1,4 @@
-"""Errors about what a file holds, with the name of the file."""
+"""Makes errors about the content of a file name the file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...system.excerpt import shown
 
 @contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Have every ValueError name the file that a value was read from."""
+    """A context in which every ValueError names the file that is being read."""
     try:
         yield
     except UnicodeEncodeError as error:

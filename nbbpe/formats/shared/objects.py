@@ -1,4 +1,4 @@
-"""Tokenizers of other libraries as objects, which are known by what they have: no library is imported for it."""
+"""Recognises objects of other libraries that are tokenizers, by their attributes, without importing the libraries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def is_encoding(value: object) -> bool:
-    """Whether a value is a tiktoken.Encoding, or has what makes one."""
+    """Whether a value is a tiktoken.Encoding, or has the attributes that nbbpe reads from one."""
     return all(hasattr(value, name) for name in ("_mergeable_ranks", "_pat_str", "_special_tokens"))
 
 
@@ -16,5 +16,5 @@ def is_tokenizer(value: object) -> bool:
 
 
 def backend_of(value: Any) -> Any:
-    """The tokenizers.Tokenizer of a transformers object; another value as it is."""
+    """The tokenizers.Tokenizer of a transformers object; any other value unchanged."""
     return getattr(value, "backend_tokenizer", value)

@@ -1,4 +1,4 @@
-"""Formats that hold a vocabulary and how it merges: a model that does more to a text is refused."""
+"""Rejects a model that does more to a text than a plain format, one of a vocabulary and merges only, can express."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from ...model.model import Model
 from ...system.excerpt import shown
 from ...text.normalizer import HOW_TO_LEAVE_OUT
 
-# What writes a tokenizer.json, in messages about formats that hold less.
+# How to write a tokenizer.json, for messages about formats that hold less.
 WRITES_JSON = "Tokenizer.to_hf, or `nbbpe convert --to huggingface`"
 
 
 def check_plain(model: Model, format_name: str) -> None:
-    """Raise ValueError if more is done to a text than to find special tokens and to split, for a format without more.
+    """Raise ValueError if a model does more to a text than find special tokens and split it.
 
-    The error names everything that the format lacks, so that one change does not lead to the next error.
+    The error names everything that the format cannot express, not only the first.
     """
     extras, normalizer = model.extras, model.normalizer
     parts = []
     if normalizer.does_more:
         parts.append(f"normalizes text ({shown(normalizer.spelling)})")
     elif normalizer.form is not None:
-        parts.append(f"puts text into the normal form {normalizer.form}")
+        parts.append(f"converts text to the normal form {normalizer.form}")
     if extras.cutter is not None:
         parts.append(f"cuts a text by {', '.join(extras.cutter.kinds)} before it is split")
     if extras.prefix_space:

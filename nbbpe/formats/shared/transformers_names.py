@@ -1,4 +1,4 @@
-"""What transformers calls the files of a folder with a tokenizer, and the special tokens in them."""
+"""The names that transformers gives the files of a tokenizer's folder, and the special tokens in them."""
 
 JSON = "tokenizer.json"
 CONFIG = "tokenizer_config.json"

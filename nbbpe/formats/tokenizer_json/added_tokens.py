@@ -1,4 +1,4 @@
-"""The added_tokens of a tokenizer.json: tokens that are found in a text before the model sees it, with their flags."""
+"""Reads the added_tokens of a tokenizer.json: tokens that are found in a text before the model sees it, and their flags."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from ...system.user_warnings import warn_user
 from ...text.normalizer import Normalizer
 from ..shared.named_errors import naming
 
-# A token with any of these is not a special token like nbbpe's own; see model/extras.py.
+# Flags that nbbpe's own special tokens do not have; see model/extras.py.
 TOKEN_FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 
 
 def read(added: Any, entries: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, Flags]]:
-    """The added tokens with the ids that tokenizers gives them, and the flags of those that have any."""
+    """Return (ids, flags): the added tokens with the ids that tokenizers gives them, and the flags of those that have any.
+
+    entries : of model.vocab
+    """
     if not isinstance(added, list):
         raise ValueError(f"added_tokens must be a list, not {type(added).__name__}")
     special: dict[str, int] = {}
@@ -34,12 +37,12 @@ def read(added: Any, entries: Mapping[str, Any]) -> tuple[dict[str, int], dict[s
                 content.encode()
         if content in special:
             raise ValueError(f"{where} is {shown(content)}, which comes twice")
-        # tokenizers does not look at the id that stands there.
+        # tokenizers ignores the id in the file.
         token_id = entries.get(content, following)
         if type(token_id) is not int or type(token.get("id")) is not int or token["id"] != token_id:
             raise ValueError(
                 f"{where}, {shown(content)}, has the id {shown(token.get('id'))}, but tokenizers would give it "
-                f"{shown(token_id)} (what model.vocab says, else the next that is free)"
+                f"{shown(token_id)} (its id in model.vocab, else the next free one)"
             )
         if not 0 <= token_id <= MAX_ID:
             raise ValueError(f"{where}, {shown(content)}, has the id {token_id}; ids must be from 0 to {MAX_ID:,}")
@@ -52,14 +55,14 @@ def read(added: Any, entries: Mapping[str, Any]) -> tuple[dict[str, int], dict[s
 
 
 def added_token(token: str, flags: Flags) -> dict[str, Any]:
-    """An added token as tokenizers and transformers describe it."""
+    """An added token in the form of tokenizers and transformers."""
     return {"content": token, **{flag: flag in flags for flag in TOKEN_FLAGS}, "special": "plain" not in flags}
 
 
 def check_normalized(extras: Extras, normalizer: Normalizer) -> None:
-    """Refuse an added token of which the normalizer leaves nothing: tokenizers would find it between any two characters.
+    """Raise ValueError if normalization removes all of an added token: tokenizers would find it between any two characters.
 
-    Warn of two that are the same in normalized text.
+    Warn about two that are the same after normalization.
     """
     known: dict[str, str] = {}
     for token, flags in extras.flags.items():
@@ -79,13 +82,15 @@ def check_normalized(extras: Extras, normalizer: Normalizer) -> None:
 
 
 def may_be_pretoken(model: Model, token: str, is_split: bool = False) -> bool:
-    """Whether a special token may be a pretoken of ordinary text, which tokenizers takes for it with ignore_merges if it is
-    in model.vocab: one that is spelled as its own bytes, and that is not found in all text.
+    """Whether a special token may also be a pretoken of ordinary text.
 
-    is_split : whether special tokens are split, so that it is found nowhere
+    Such a pretoken matters with ignore_merges: if the token is in model.vocab, tokenizers gives the pretoken its id. The
+    token must spell its own bytes, be a pretoken of the split pattern, and not be found as a special token everywhere.
 
-    Otherwise, it is not found within a word if it must be one of its own, nor where only the normalizer or Metaspace makes
-    it. What a cutter makes of the token depends on the text around it, so only the pattern is asked.
+    is_split : whether special tokens are split, so that none is found
+
+    If they are not, the token may still be missed: inside a word, if it is single_word, or if only the normalizer or
+    Metaspace makes it. Only the pattern is checked, as what a cutter does depends on the text around the token.
     """
     flags, normalizer, cutter = model.extras.flags.get(token, ()), model.normalizer, model.extras.cutter
     is_made = bool(normalizer.kinds) and not ("normalized" in flags and normalizer.apply(token, set()) == token)

@@ -1,4 +1,4 @@
-"""How tokenizer.json spells a vocabulary of characters: spaces as ▁, and the tokens of bytes as <0x00> to <0xFF>."""
+"""Spells a vocabulary of characters as tokenizer.json does: spaces as ▁, and the tokens of bytes as <0x00> to <0xFF>."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BYTE_TOKENS = [f"<0x{byte:02X}>" for byte in range(256)]
 
 _SPELLS_SPACES = {"type": "Replace", "pattern": {"String": " "}, "content": SIGN}
 MAKES_SPACES = {"type": "Replace", "pattern": {"String": SIGN}, "content": " "}
-# Gemma's files have it, where no spaces are left.
+# Gemma's files have this step, which has no effect, as no spaces are left.
 _NO_SPLIT = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
 _SCHEMES: dict[str, PrefixSpace] = {"always": True, "first": "first", "never": False}
 
@@ -37,9 +37,10 @@ def fallback_of(entries: Mapping[str, Any]) -> tuple[Any, ...] | None:
 
 
 def read_spaces(steps: list[dict[str, Any]], pre_tokenizer: Any) -> tuple[list[dict[str, Any]], PrefixSpace, bool]:
-    """What is done to a text before it is split: (steps of the normalizer, prefix_space, cuts_before_spaces).
+    """Read what is done to a text before it is split: (steps of the normalizer, prefix_space, cuts_before_spaces).
 
-    steps : of the normalizer in the file, which makes each space a ▁; nbbpe makes each ▁ a space, which comes to the same
+    steps : the steps of the normalizer in the file, which replaces each space by ▁; in the result, nbbpe replaces each ▁ by
+        a space, which is equivalent
     """
     cuts = steps_of(pre_tokenizer, "pre_tokenizer")
     place = steps.index(_SPELLS_SPACES) if _SPELLS_SPACES in steps else None
@@ -51,7 +52,7 @@ def read_spaces(steps: list[dict[str, Any]], pre_tokenizer: Any) -> tuple[list[d
     cuts_before_spaces = False
     if [step["type"] for step in cuts] == ["Metaspace"]:
         prefix_space, cuts_before_spaces = _metaspace(cuts[0])
-        if place is None:  # which is done after the normalizer, and so at last
+        if place is None:  # Metaspace alone replaces spaces, after all steps of the normalizer
             return steps, prefix_space, cuts_before_spaces
     elif cuts and not (cuts == [_NO_SPLIT] and place is not None):
         found = " and ".join(step["type"] for step in cuts)
@@ -66,7 +67,7 @@ def read_spaces(steps: list[dict[str, Any]], pre_tokenizer: Any) -> tuple[list[d
 
 
 def _metaspace(step: Mapping[str, Any]) -> tuple[PrefixSpace, bool]:
-    """Where a Metaspace puts a space in front, and whether it cuts before each space."""
+    """Read a Metaspace: (prefix_space, whether it cuts before each space)."""
     default = "always" if step.get("add_prefix_space", True) else "never"
     scheme, splits = step.get("prepend_scheme", default), step.get("split", True)
     is_known = isinstance(scheme, str) and scheme in _SCHEMES and isinstance(splits, bool)
@@ -76,7 +77,7 @@ def _metaspace(step: Mapping[str, Any]) -> tuple[PrefixSpace, bool]:
 
 
 def check_decoder(decoder: Any) -> None:
-    """Raise ValueError unless a decoder turns tokens into the text that they stand for."""
+    """Raise ValueError unless a decoder converts tokens to the text that they stand for."""
     for step in steps_of(decoder, "decoder"):
         strips = step["type"] == "Strip" and step.get("content") == " "
         if not strips and step["type"] not in ("ByteFallback", "Fuse", "Metaspace") and step != MAKES_SPACES:
@@ -84,8 +85,8 @@ def check_decoder(decoder: Any) -> None:
 
 
 def spelled_parts(model: Model) -> dict[str, Any]:
-    """The steps of the normalizer, the pre_tokenizer and the decoder of a model. ValueError where a tokenizer.json has
-    none."""
+    """The normalizer (as steps), pre_tokenizer and decoder of a model. Raises ValueError if a tokenizer.json cannot express
+    the model's split pattern."""
     steps, prefix_space = model.normalizer.steps, model.extras.prefix_space
     cuts_before_spaces = _cuts_before_spaces(model)
     pre_tokenizer = None
@@ -110,7 +111,7 @@ def spelled_parts(model: Model) -> dict[str, Any]:
 
 
 def _cuts_before_spaces(model: Model) -> bool:
-    """Whether a model's pattern cuts before each space where tokens would be across. ValueError for another pattern."""
+    """Whether a model's pattern cuts before each space, even inside tokens. Raises ValueError for other cuts in tokens."""
     needed = class_joins(texts_of(model.packed_ordinary, model.extras.byte_fallback))
     found = joins_of(model.pattern.regexes)
     if found is not None:
@@ -124,13 +125,13 @@ def _cuts_before_spaces(model: Model) -> bool:
 
 
 def texts_of(vocab: PackedVocab, fallback: tuple[int, ...]) -> list[str]:
-    """The tokens of a vocabulary of characters, without those of bytes."""
+    """The tokens of a vocabulary of characters as str, without the tokens of bytes."""
     is_byte = np.isin(vocab.ids, fallback)
     return [token.decode() for token in vocab.at(np.flatnonzero(~is_byte)).tokens()]
 
 
 def spelled_entries(vocab: PackedVocab, fallback: tuple[int, ...]) -> dict[str, int]:
-    """A vocabulary of characters as a tokenizer.json has it, in the order of ids."""
+    """Spell a vocabulary of characters as a tokenizer.json does, in the order of ids."""
     bytes_ = dict(zip(fallback, BYTE_TOKENS, strict=True))
     return {bytes_.get(i) or token.decode().replace(" ", SIGN): i for i, token in vocab.as_dict().items()}
 
@@ -144,13 +145,13 @@ def spelled_merges(model: Model, entries: Mapping[str, int]) -> str:
 
 
 def with_spelled_bytes(vocab: PackedVocab, fallback: tuple[int, ...]) -> PackedVocab:
-    """A vocabulary of characters in which no two tokens are equal: those of bytes as the text <0x00> to <0xFF>."""
+    """Replace the tokens of bytes by the texts <0x00> to <0xFF>, so that no two tokens of the vocabulary are equal."""
     spelled = {token_id: text.encode() for token_id, text in zip(fallback, BYTE_TOKENS, strict=True) if token_id >= 0}
     return PackedVocab.of(vocab.as_dict() | spelled)
 
 
 def with_bytes(vocab: PackedVocab, fallback: tuple[int, ...]) -> PackedVocab:
-    """The vocabulary that `with_spelled_bytes` was given. Raises ValueError where it was given none."""
+    """Undo `with_spelled_bytes`. Raises ValueError if the vocabulary is not one that it made."""
     tokens = vocab.as_dict()
     for byte, (token_id, text) in enumerate(zip(fallback, BYTE_TOKENS, strict=True)):
         if token_id < 0:

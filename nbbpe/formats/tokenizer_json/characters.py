@@ -1,11 +1,11 @@
-"""Vocabularies of characters, as sentencepiece's: those of Llama 2, Mistral 7B and Gemma.
+"""Reads vocabularies of characters, as sentencepiece makes them: those of Llama 2, Mistral 7B and Gemma.
 
 Their merges begin with characters instead of bytes. A character that the vocabulary lacks becomes the tokens of its bytes,
 <0x00> to <0xFF> (`byte_fallback`), and a space is spelled ▁.
 
-In nbbpe such a vocabulary is one of bytes, too, with a space for each ▁. The bytes of each character that it has are merged
-first (model/character_merges.py), and a character that it lacks is cut into its bytes (text/byte_fallback.py). So the ids
-are the same.
+nbbpe converts such a vocabulary to one of bytes, with a space for each ▁. The bytes of each character in the vocabulary are
+merged first (model/character_merges.py), and other characters are cut into bytes (text/byte_fallback.py). So the ids are
+the same.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ from .model_part import ModelPart
 
 
 def is_of_characters(document: Mapping[str, Any]) -> bool:
-    """Whether the model of a tokenizer.json is one of characters, with the tokens of all bytes."""
+    """Whether a tokenizer.json has a vocabulary of characters, with a token for each byte."""
     model = document["model"]
     is_of_bytes = any(step["type"] == "ByteLevel" for step in steps_of(document.get("pre_tokenizer"), "pre_tokenizer"))
     return model.get("byte_fallback") is True and not is_of_bytes and fallback_of(model["vocab"]) is not None
 
 
 def read(document: Mapping[str, Any], part: ModelPart, steps: list[dict[str, Any]], applies_steps: bool) -> Model:
-    """The model of such a tokenizer.json.
+    """Make the model of such a tokenizer.json.
 
-    steps : of its normalizer; those that do more than to replace spaces count only if `applies_steps`
+    steps : the steps of its normalizer; without `applies_steps`, only the one that replaces spaces counts
     """
     if part.ignore_merges:
         raise ValueError("model.ignore_merges is true, and nbbpe cannot honour it with byte_fallback")
     if part.suffix is not None:
         raise ValueError("model.end_of_word_suffix is set, and nbbpe cannot honour it with byte_fallback")
-    Normalizer.of(steps)  # which raises for an invalid step
+    Normalizer.of(steps)  # raises ValueError for an invalid step
     steps, prefix_space, cuts_before_spaces = read_spaces(steps, document.get("pre_tokenizer"))
     check_decoder(document.get("decoder"))
     read_templates(document.get("post_processor"))
@@ -65,8 +65,8 @@ def read(document: Mapping[str, Any], part: ModelPart, steps: list[dict[str, Any
     for token, of_token in flags.items():
         if MAKES_SPACES in steps and "normalized" in of_token and not {"lstrip", "rstrip"}.isdisjoint(of_token):
             raise ValueError(
-                f"added token {shown(token)} is looked for where spaces are {SIGN}, which tokenizers does not take for "
-                "whitespace, and takes whitespace, so that nbbpe cannot honour it"
+                f"added token {shown(token)} has lstrip or rstrip, and is searched in text where spaces are {SIGN}, which "
+                "is not whitespace: nbbpe cannot honour that"
             )
     of_text = Normalizer.of(steps if applies_steps else [step for step in steps if step == MAKES_SPACES])
     added_tokens.check_normalized(extras, of_text)
@@ -74,8 +74,8 @@ def read(document: Mapping[str, Any], part: ModelPart, steps: list[dict[str, Any
     check_sign(part.entries, merges)
     of_byte = next((text for text in BYTE_TOKENS if text in special), None)
     if of_byte is not None:
-        raise ValueError(f"added token {shown(of_byte)} is the token of a byte, too, and nbbpe cannot honour both")
-    # Some added tokens are tokens of the model, too: those that merges need, and characters.
+        raise ValueError(f"added token {shown(of_byte)} is also the token of a byte, and nbbpe cannot honour both")
+    # Added tokens that merges need, and characters, are also tokens of the model.
     in_merges = set(np.unique(merges).tolist())
     shared = [text for text, i in special.items() if text in part.entries and (i in in_merges or len(text) == 1)]
     vocab = packed_characters(part.entries, special.keys() - shared)
@@ -86,7 +86,7 @@ def read(document: Mapping[str, Any], part: ModelPart, steps: list[dict[str, Any
 
 
 def check_sign(entries: Mapping[str, Any], merges: NDArray[np.int32]) -> None:
-    """Raise ValueError unless the model knows ▁, and uses no space, which no text has where spaces are ▁."""
+    """Raise ValueError if the model has no token ▁, or uses a space. (With ▁ for each space, no text has a space.)"""
     if SIGN not in entries:
         raise ValueError(f"model.vocab has no {SIGN}, the token of a space")
     spaced = next((text for text, i in entries.items() if " " in text and (text == " " or (merges == i).any())), None)
@@ -102,7 +102,7 @@ def model_of(
     extras: Extras,
     cuts_before_spaces: bool = False,
 ) -> Model:
-    """The model of a vocabulary of characters, with the pattern that its tokens give."""
+    """Make the model of a vocabulary of characters, with a split pattern that no token crosses."""
     joins = class_joins(texts_of(vocab, extras.byte_fallback))
     if cuts_before_spaces:
         joins[:, SPACE] = False
@@ -110,9 +110,9 @@ def model_of(
 
 
 def packed_characters(entries: Mapping[str, Any], special: Collection[str]) -> PackedVocab:
-    """The vocabulary of entries without added tokens: the bytes that decoding gives for each token.
+    """Make a vocabulary from entries without added tokens: each token is the bytes that decoding gives.
 
-    Raises ValueError for an entry that cannot be one, and where two tokens of text stand for the same bytes.
+    Raises ValueError for an invalid entry, and if two tokens (other than those of bytes) stand for the same bytes.
     """
     ordinary = dict(entries)
     for text in special:
@@ -146,7 +146,7 @@ def _check_ids(entries: Mapping[str, Any]) -> None:
 
 
 def _invalid_id(entries: Mapping[str, Any]) -> str:
-    """Which id of some entries is invalid, for the error."""
+    """A message about the first invalid id of entries."""
     owners: dict[int, str] = {}
     for text, token_id in entries.items():
         if type(token_id) is not int or not 0 <= token_id <= MAX_ID:
@@ -157,7 +157,7 @@ def _invalid_id(entries: Mapping[str, Any]) -> str:
 
 
 def packed_merges(of_file: MergesText | list[Any], entries: Mapping[str, Any]) -> NDArray[np.int32]:
-    """The ids of left, right and result of each merge, int32[n, 3]. Raises ValueError for what cannot be merges."""
+    """The ids of left, right and result of each merge, int32[n, 3]. Raises ValueError for invalid merges."""
     merges = ids_of(of_file, entries) if len(of_file) else np.empty((0, 3), dtype=np.int32)
     if merges is None:
         _check_ids(entries)
@@ -172,7 +172,7 @@ def packed_merges(of_file: MergesText | list[Any], entries: Mapping[str, Any]) -
 
 
 def _invalid(lines: Sequence[Any], entries: Mapping[str, Any]) -> str:
-    """What is wrong with merges, for the error."""
+    """A message about what is wrong with merges."""
     for number, line in enumerate(lines):
         sides = line.split(" ") if isinstance(line, str) else line
         if not isinstance(sides, list) or len(sides) != 2 or not all(isinstance(side, str) for side in sides):
@@ -184,26 +184,26 @@ def _invalid(lines: Sequence[Any], entries: Mapping[str, Any]) -> str:
 
 
 def reachable(merges: NDArray[np.int32], vocab: PackedVocab, fallback: tuple[int, ...]) -> NDArray[np.int32]:
-    """The merges without those that no text comes to; all of them, where that is not known.
+    """Remove merges that are never applied. Returns all merges if it is not known which these are.
 
-    Files list each split of a token into two others, with ranks one after another. Of these, one can happen.
+    Files list each split of a token into two others, with consecutive ranks. Only one of these can be applied.
     """
     results, firsts = np.unique(merges[:, 2], return_index=True)
-    if np.count_nonzero(np.diff(merges[:, 2])) + 1 > len(results) or not len(merges):  # ranks of others are between
+    if np.count_nonzero(np.diff(merges[:, 2])) + 1 > len(results) or not len(merges):  # ranks are not consecutive
         return merges
     found = merges_by_tokens(results[np.argsort(firsts)], vocab, fallback)
     return merges if found is None or not np.isin(_pairs(found), _pairs(merges)).all() else found
 
 
 def merges_by_tokens(results: NDArray[np.int32], vocab: PackedVocab, fallback: tuple[int, ...]) -> NDArray[np.int32] | None:
-    """The one merge of each of some tokens that can happen, where all pairs that join to one of them merge.
+    """The one merge of each token that can be applied, int32[n, 3], if each pair that makes one of the tokens is a merge.
 
     results : the ids of the tokens, by rank
 
-    It is that to which the token's own bytes come by lower ranks (for the reason see kernels/encoding/rank_tables.py). None
-    where those of a token come to other than two tokens.
+    Merging the bytes of a token by lower ranks only gives the two sides of its merge (for the reason see
+    kernels/encoding/rank_tables.py). None if it gives another number of tokens than two.
     """
-    # A vocabulary of ranks: bytes, the beginnings of characters, characters, and the tokens.
+    # The tokens of a vocabulary of ranks, in order: bytes, the beginnings of characters, characters, and the tokens.
     of_characters, made = merges_of_characters(vocab, fallback)
     lengths, text = vocab.gather(vocab.numbers_of(results))
     first = PackedVocab.of_list([*(bytes([byte]) for byte in range(256)), *made])

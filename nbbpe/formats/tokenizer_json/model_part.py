@@ -1,4 +1,4 @@
-"""The model of a tokenizer.json: its vocab and merges as bytes, without the added tokens."""
+"""Reads the model of a tokenizer.json: its vocab and merges as bytes, without the added tokens."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ _KNOWN = {
 
 
 class Tokens(NamedTuple):
-    """What a model and its added tokens come to."""
+    """The tokens and merges of a model."""
 
     vocab: PackedVocab  # without added tokens, except for the shared ones
     merges: list[tuple[bytes, bytes]] | NDArray[np.int32]  # as Model.fitting takes them
-    shared: set[str]  # the added tokens that are ordinary tokens, too
+    shared: set[str]  # the added tokens that are also ordinary tokens
 
 
 @dataclass(frozen=True)
 class ModelPart:
-    """A model as the file has it."""
+    """A model in the form of the file."""
 
     entries: Mapping[str, Any]
     merges: MergesText | list[Any]  # without those that tokenizers skips
-    numbers: Sequence[int]  # their places in the file
+    numbers: Sequence[int]  # the index of each merge in the file
     suffix: str | None  # end_of_word_suffix
     ignore_merges: bool
 
     @classmethod
     def of(cls, part: dict[str, Any]) -> ModelPart:
-        """Raises ValueError for what nbbpe cannot honour, and for a vocab or merges of another type."""
+        """Read the part `model`. Raises ValueError for what nbbpe cannot honour, and for invalid types."""
         _check(part)
         suffix = word_ends.suffix_of(part)
         entries, merges = part.get("vocab"), part.get("merges")
@@ -60,10 +60,10 @@ class ModelPart:
         return cls(entries, merges, numbers, suffix, bool(part.get("ignore_merges")))
 
     def tokens(self, special: Collection[str], digits: Sequence[dict[str, Any]]) -> Tokens:
-        """The vocabulary and its merges.
+        """The vocabulary and its merges, as bytes.
 
         special : the added tokens
-        digits  : the steps of the pre_tokenizer that see bytes as digits; merges that they rule out are omitted
+        digits  : the steps Digits after ByteLevel, which cut between bytes; merges that they make impossible are omitted
         """
         entries, merges = self.entries, self.merges
         if self.suffix is not None:
@@ -71,7 +71,7 @@ class ModelPart:
         ordinary = _without(entries, special)
         packed = None if digits else _packed(ordinary, merges)
         shared: set[str] = set()
-        # Few files have any: so first as if there were none.
+        # Few files have shared tokens: so the fast way is tried first as if there were none.
         if (packed is None or min(map(len, special), default=2) == 1) and (shared := _shared(special, entries, merges)):
             ordinary = _without(entries, set(special) - shared)
             packed = None if digits else _packed(ordinary, merges)
@@ -81,7 +81,7 @@ class ModelPart:
         _check_spelling(ordinary, of_text, entries, special, self.ignore_merges)
         if packed:
             return Tokens(*packed, shared)
-        # Before those of the file stand the merges that make the ends of words.
+        # Merges that make the ends of words precede those of the file; their numbers are negative.
         numbered = zip([*range(len(self.merges) - len(merges), 0), *self.numbers], lines_of(merges), strict=True)
         found = _merges(numbered, set(vocab.tokens()), of_text, special)
         if digits:
@@ -96,27 +96,27 @@ def _check(model: dict[str, Any]) -> None:
     if kind != "BPE":
         raise ValueError(f"model.type is {shown(kind)}, and nbbpe reads BPE only")
     check_known(model, _KNOWN, "model")
-    whys = {
+    reasons = {
         "dropout": "which makes encoding random",
-        "continuing_subword_prefix": "which byte-level BPE has not",
+        "continuing_subword_prefix": "which byte-level BPE does not have",
     }
-    for key, why in whys.items():
+    for key, reason in reasons.items():
         if model.get(key):
-            raise ValueError(f"model.{key} is {shown(model[key])}, {why}")
-    # unk_token, fuse_unk and byte_fallback are about characters that the vocab lacks: in byte-level BPE there are none.
+            raise ValueError(f"model.{key} is {shown(model[key])}, {reason}")
+    # unk_token, fuse_unk and byte_fallback have no effect: they are for characters that the vocab lacks.
     if not isinstance(model.get("ignore_merges", False), bool):
         raise ValueError(f"model.ignore_merges must be true or false, and is {shown(model['ignore_merges'])}")
 
 
 def _without_versions(lines: list[Any]) -> Sequence[int]:
-    """The places of merges that tokenizers does not skip, as in a list of strings what begins like a merges.txt."""
+    """The indexes of merges that tokenizers does not skip: in a list of strings, it skips those beginning with #version."""
     if set(map(type, lines)) != {str} or "\n#version" not in "\n".join(["", *lines]):
         return range(len(lines))
     return [number for number, line in enumerate(lines) if not line.startswith("#version")]
 
 
 def _without(entries: Mapping[str, Any], special: Collection[str]) -> dict[str, Any]:
-    """The entries of model.vocab that are not these added tokens."""
+    """The entries of model.vocab without these added tokens."""
     ordinary = dict(entries)
     for token in special:
         ordinary.pop(token, None)
@@ -124,8 +124,11 @@ def _without(entries: Mapping[str, Any], special: Collection[str]) -> dict[str, 
 
 
 def _shared(special: Collection[str], entries: Mapping[str, Any], merges: MergesText | list[Any]) -> set[str]:
-    """The added tokens that merges need as ordinary tokens, or that are bytes: as where words are added of which some are
-    tokens already. Only those that are spelled as their own bytes: of others, the added token has other bytes."""
+    """The added tokens that are also ordinary tokens, because merges need them, or because they are bytes.
+
+    This happens if a user adds words, and some of them are tokens already. It needs a spelling that equals the text: else
+    the added token and the ordinary token have different bytes.
+    """
     some = {token for token in special if token in entries and spell(token.encode()) == token}
     shared = {token for token in some if len(token) == 1}
     if len(shared) < len(some):
@@ -137,7 +140,7 @@ def _shared(special: Collection[str], entries: Mapping[str, Any], merges: Merges
 
 
 def _packed(entries: Mapping[str, Any], lines: MergesText | list[Any]) -> tuple[PackedVocab, NDArray[np.int32]] | None:
-    """Vocabulary and merges as arrays; None where they have anything unusual, or a merge comes twice."""
+    """Vocabulary and merges as arrays; None if they have anything unusual, or a merge occurs twice."""
     vocab = packed_entries(entries) if entries else None
     merges = None if vocab is None else ids_of(lines, entries)
     return None if vocab is None or merges is None or has_twice(merges) else (vocab, merges)
@@ -162,9 +165,9 @@ def _check_spelling(
     special: Collection[str],
     whole: bool,
 ) -> None:
-    """Refuse tokens of which it matters that tokenizers compares them as they are spelled, and nbbpe as bytes."""
-    # Those that spell bytes are distinct; each of the others means its own UTF-8, which one of them may spell, and also an
-    # added token, for which merges would take it.
+    """Raise ValueError for tokens that tokenizers, which compares spellings, and nbbpe, which compares bytes, treat
+    differently."""
+    # Each entry that does not spell bytes means its own UTF-8. Another entry, or an added token, may spell the same bytes.
     for text in [text for text in ordinary if text not in tokens] if len(tokens) < len(ordinary) else []:
         token = text.encode()
         if spell(token) in entries:
@@ -177,8 +180,8 @@ def _check_spelling(
     for text in special if whole else ():
         if token_of(text) != text.encode():
             raise ValueError(
-                f"added token {shown(text)} is spelled like {shown(token_of(text))}, for which tokenizers would "
-                "take it with ignore_merges"
+                f"added token {shown(text)} is spelled like {shown(token_of(text))}, so that tokenizers would confuse them "
+                "because of ignore_merges"
             )
 
 

@@ -1,7 +1,8 @@
-"""The pre_tokenizer of a tokenizer.json: which split pattern it is equivalent to, and how a pattern is written as one.
+"""Converts the pre_tokenizer of a tokenizer.json to an equivalent split pattern, and a pattern to a pre_tokenizer.
 
-Each step that only cuts the text becomes a regex of the pattern. Up to the last step that removes text, or that cuts it in
-a way that no regex expresses, a Cutter cuts it (text/cutting.py). A step that neither can do is an error that names it.
+Each step that only cuts the text becomes a regex of the pattern. If a step removes text, or cuts it in a way that no regex
+expresses, a Cutter (text/cutting.py) does all steps up to the last such one. A step that neither can do is an error that
+names it.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from ..regexes.dialects import escaped, translated
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
 
-# What ByteLevel does with use_regex.
+# The step that is equivalent to use_regex of ByteLevel.
 _BY_GPT2 = {"type": "Split", "pattern": {"Regex": NAMED["gpt2"].regexes[0]}, "behavior": "Isolated", "invert": False}
 
-# How Arcee's Trinity groups digits by three from the right: stretches of 510, which are split again. One regex does the
-# same, as 510 is a multiple of 3, and kernels split by that.
+# Arcee's Trinity groups digits by three from the right with three regexes, which first cut windows of 510 digits. As 510 is
+# a multiple of 3, one regex does the same, and kernels can split by that one.
 _TRINITY = (
     r"\p{Nd}{1,510}(?=(?>\p{Nd}{510})*(?:\P{Nd}|$))|\G\p{Nd}{510}",
     r"\A\p{Nd}{1,2}(?=\p{Nd}{3}+\z)",
@@ -38,16 +39,17 @@ _BESIDE_BYTE_LEVEL = ("Digits", "Punctuation", *CUTS)
 _ONE_SET = regex.compile(
     r"(?:\\p\{\^?\w+\}|\\[sSdD]|\[(?:[^\\\[\]^&|~-]|\\.\{?\w*\}?|(?<=\w)-(?=\w))+\]|[^\\\[\](){}.*+?|^$])"
 )
-_AFTER_BYTES = regex.compile(r"[\[\]0-9+{},-]+")  # regexes that mean the same once bytes are characters: of ASCII digits
+_AFTER_BYTES = regex.compile(r"[\[\]0-9+{},-]+")  # regexes of ASCII digits, which match the same in the byte alphabet
 
 
 def read(steps: Sequence[dict[str, Any]], suffix: str | None = None) -> tuple[Pattern, bool, Cutter | None]:
-    """How a text is cut by the steps of a pre_tokenizer: (pattern, prefix_space, cutter).
+    """Convert the steps of a pre_tokenizer to (pattern, prefix_space, cutter).
 
     suffix       : the model's end_of_word_suffix
     pattern      : the split pattern
-    prefix_space : whether each stretch of text, or each part that the cutter leaves, gets a space in front if it has none
-    cutter       : the steps before the pattern that cut in Python, None for none
+    prefix_space : whether text between special tokens, or each part that the cutter makes, gets a space in front if it has
+        none
+    cutter       : does the steps before the pattern, in Python; None if there are none
 
     Raises ValueError that names a step that cannot be honoured.
     """
@@ -55,20 +57,21 @@ def read(steps: Sequence[dict[str, Any]], suffix: str | None = None) -> tuple[Pa
     _check_kinds(kinds)
     place = kinds.index("ByteLevel")
     byte_level = steps[place]
-    # An option that the file lacks is on, as in tokenizers.
+    # As in tokenizers, missing options of ByteLevel are true.
     prefix_space = byte_level.get("add_prefix_space", True)
     if not isinstance(prefix_space, bool):
         raise ValueError(f"pre_tokenizer: add_prefix_space must be true or false, and is {shown(prefix_space)}")
     if suffix is not None:
         return get_pattern(None), False, _cutter_of_words(steps, suffix)
     patterns = [_pattern(step) for step in steps[:place]]
-    # Up to the last step that is not a pattern, all cut in Python; so do all if each of their parts gets a space in front.
+    # All steps up to the last one without a pattern belong to the cutter. With prefix_space all steps do, as each of their
+    # parts gets a space in front.
     n_cuts = place if prefix_space else next((i + 1 for i in reversed(range(place)) if patterns[i] is None), 0)
     cuts = [_cut_step(step) for step in steps[:n_cuts]]
     splits = [each for each in patterns[n_cuts:] if each is not None]
     if cuts and not prefix_space and cuts[-1]["type"] == "Metaspace" and cuts[-1].get("split", True) is True:
         cuts[-1] = {**cuts[-1], "split": False}
-        Cutter.of(cuts)  # which raises for an invalid sign
+        Cutter.of(cuts)  # raises ValueError for an invalid replacement
         splits.insert(0, get_pattern(regex_before(cuts[-1]["replacement"])))
     cutter = Cutter.of(cuts) if cuts else None
     if byte_level.get("use_regex", True):
@@ -96,7 +99,7 @@ def _check_kinds(kinds: list[str]) -> None:
 
 
 def _shorter(regexes: list[str]) -> list[str]:
-    """Fewer regexes that split as some in turn do, where such are known."""
+    """Replace the three regexes of Trinity, where they occur, by one that is equivalent."""
     for at in range(len(regexes) - len(_TRINITY) + 1):
         rest = at + len(_TRINITY)
         if regexes[at:rest] == [_from_oniguruma(each) for each in _TRINITY]:
@@ -105,7 +108,10 @@ def _shorter(regexes: list[str]) -> list[str]:
 
 
 def _cutter_of_words(steps: Sequence[dict[str, Any]], suffix: str) -> Cutter:
-    """The cutter that cuts a text into words, and ends each; the last of the steps must be ByteLevel."""
+    """The cutter for a model with end_of_word_suffix: cuts a text into words, and marks the end of each.
+
+    Raises ValueError unless ByteLevel is the last step, and no spaces are left in words.
+    """
     byte_level = steps[-1]
     if byte_level["type"] != "ByteLevel" or byte_level.get("add_prefix_space", True):
         raise ValueError(
@@ -114,12 +120,12 @@ def _cutter_of_words(steps: Sequence[dict[str, Any]], suffix: str) -> Cutter:
         )
     own = [_BY_GPT2] if byte_level.get("use_regex", True) else []
     cutter = Cutter.of([*map(_cut_step, steps[:-1]), *own, {"type": WORD_END, "suffix": suffix}])
-    cutter.parts(" a  b ")  # which raises if spaces are left
+    cutter.parts(" a  b ")  # raises ValueError if spaces are left
     return cutter
 
 
 def _pattern(step: dict[str, Any]) -> Pattern | None:
-    """The pattern of a step; None for one that no pattern expresses."""
+    """The pattern that is equivalent to a step; None if there is none."""
     if step["type"] == "Split":
         return _split(step)
     if step["type"] in CUTS:
@@ -131,7 +137,7 @@ def _pattern(step: dict[str, Any]) -> Pattern | None:
 
 
 def _cut_step(step: dict[str, Any]) -> dict[str, Any]:
-    """A step as a Cutter has it."""
+    """A step in the form of a Cutter."""
     kind, pattern = step["type"], step.get("pattern")
     if kind == "Digits":
         text, behavior = r"\p{N}", "Isolated" if step.get("individual_digits", False) else "Contiguous"
@@ -145,7 +151,7 @@ def _cut_step(step: dict[str, Any]) -> dict[str, Any]:
 
 
 def digits_of_bytes(steps: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The steps Digits after ByteLevel, as in Falcon's, which cut between bytes, too: see `without_mixed`."""
+    """The steps Digits after ByteLevel, as in Falcon, which also cut between bytes of a character: see `without_mixed`."""
     kinds = [step["type"] for step in steps]
     return [step for step in steps[kinds.index("ByteLevel") :] if step["type"] == "Digits"]
 
@@ -156,12 +162,12 @@ _DIGITS = frozenset(b"0123456789")
 
 
 def without_mixed(merges: list[tuple[bytes, bytes]], digits: Sequence[dict[str, Any]]) -> list[tuple[bytes, bytes]]:
-    """The merges that can happen where Digits comes after ByteLevel, and so cuts at the bytes that are numbers to it.
+    """The merges that can be applied if Digits comes after ByteLevel, and so cuts at bytes whose characters are numbers.
 
     digits : these steps
 
-    Text that it separates never merges; so omitting such merges gives the same ids. Raises ValueError if a token has both
-    such a byte and a digit: Digits does not cut between them, and the split pattern does.
+    Digits separates the sides of the other merges, so omitting them gives the same ids. Raises ValueError if a token has
+    both such a byte and a digit: Digits does not cut between them, but the split pattern does.
     """
     single = any(step.get("individual_digits", False) for step in digits)
     kept = []
@@ -184,7 +190,7 @@ def _behavior(step: dict[str, Any]) -> str:
 
 
 def _of_set(members: str, behavior: str) -> str:
-    """The regex of the parts that a Split by one character of a set makes, with a behavior that removes no text."""
+    """The regex of the parts that a Split by one character of a set makes, if its behavior does not remove text."""
     inside, outside = f"[{members}]", f"[^{members}]"
     return {
         "Isolated": inside,
@@ -195,9 +201,9 @@ def _of_set(members: str, behavior: str) -> str:
 
 
 def _after_bytes(step: dict[str, Any]) -> Pattern:
-    """A step after the text was written in the alphabet of bytes."""
+    """The pattern of a step after ByteLevel, which sees text in the byte alphabet."""
     if step["type"] == "Digits":
-        # For the characters of other bytes that it treats as numbers see `without_mixed`.
+        # For other bytes that Digits treats as numbers see `without_mixed`.
         return get_pattern("[0-9]" if step.get("individual_digits", False) else "[0-9]+")
     pattern = step.get("pattern")
     text = pattern.get("Regex") if isinstance(pattern, dict) else None
@@ -212,20 +218,20 @@ def _after_bytes(step: dict[str, Any]) -> Pattern:
 
 
 def _regex_of(text: str) -> Pattern:
-    """The pattern of a regex of Oniguruma's."""
+    """The pattern for a regex in Oniguruma's dialect."""
     with _naming_regex():
         return _named(text) or regex_pattern(_from_oniguruma(text))
 
 
 def _translated(text: str) -> str:
-    """A regex of Oniguruma's as one of `regex`, that of a named pattern if it is one."""
+    """Translate a regex from Oniguruma to `regex`; for a named pattern, return its own regex."""
     named = _named(text)
     with _naming_regex():
         return _from_oniguruma(text) if named is None else str(named.regex)
 
 
 def _from_oniguruma(text: str) -> str:
-    """A regex of a Split, which cuts a text at empty matches, too, for `regex`."""
+    """Translate the regex of a Split to `regex`. It may only have empty matches, at which a Split cuts, too."""
     return translated(_with_escapes(text), "Oniguruma", "regex", may_be_empty=True)
 
 
@@ -234,7 +240,7 @@ def _for_oniguruma(text: str) -> str:
 
 
 def _named(text: str) -> Pattern | None:
-    """The named pattern of a regex of Oniguruma's, None if it is none."""
+    """The named pattern with this regex in Oniguruma's dialect; None if there is none."""
     named = _named_spellings()
     return named.get(text) or named.get(_with_escapes(text))
 
@@ -248,12 +254,12 @@ def _naming_regex() -> Iterator[None]:
 
 
 def _with_escapes(text: str) -> str:
-    """A regex with escapes for newlines, as the named patterns have them; files have them either way."""
+    """Write newlines in a regex as escapes, as the named patterns do; files have both forms."""
     return regex.sub(r"(?<!\\)[\r\n]", lambda match: {"\r": r"\r", "\n": r"\n"}[match[0]], text)
 
 
 def _split(part: dict[str, Any]) -> Pattern | None:
-    """The pattern of a Split; None where its behavior is none of a pattern."""
+    """The pattern that is equivalent to a Split; None if there is none."""
     wanted = part.get("pattern")
     text = wanted.get("Regex") if isinstance(wanted, dict) else None
     if isinstance(wanted, dict) and isinstance(wanted.get("String"), str):
@@ -265,7 +271,7 @@ def _split(part: dict[str, Any]) -> Pattern | None:
     if behavior == "Isolated":
         return pattern
     if behavior == "Removed":
-        # Removing what does not match is the same if everything matches, as in most named patterns.
+        # With invert, text that does not match is removed: nothing, if the pattern matches all text.
         return pattern if invert and pattern.name and pattern.takes_all else None
     single = _set_of(wanted, pattern)
     if single is None or (invert and behavior != "Contiguous"):
@@ -274,7 +280,7 @@ def _split(part: dict[str, Any]) -> Pattern | None:
 
 
 def _set_of(wanted: Any, pattern: Pattern) -> str | None:
-    """The set, without its brackets, if a Split is by one character of a set; None for any other Split."""
+    """The set, without brackets, if a Split cuts at one character of a set; None for any other Split."""
     if "String" in wanted:
         return _with_escapes(escaped(wanted["String"]))[3:-1] if len(wanted["String"]) == 1 else None
     text = str(pattern.regex)
@@ -285,15 +291,15 @@ def _set_of(wanted: Any, pattern: Pattern) -> str | None:
 
 @functools.cache
 def _named_spellings() -> dict[str, Pattern]:
-    """The named patterns of one regex, by that regex in Oniguruma's dialect, as `write` gives it."""
+    """The named patterns that have one regex, by that regex in Oniguruma's dialect, as `write` spells it."""
     named = {pattern.regexes[0]: pattern for pattern in NAMED.values() if not pattern.then}
     return {_for_oniguruma(each): pattern for each, pattern in named.items()}
 
 
 def write(pattern: Pattern, prefix_space: bool = False, cutter: Cutter | None = None) -> dict[str, Any]:
-    """A pre_tokenizer that cuts as a cutter and a pattern do.
+    """Make a pre_tokenizer that cuts as a cutter and a pattern do.
 
-    Raises ValueError where a regex means something else to tokenizers.
+    Raises ValueError if a regex means something else in tokenizers.
     """
     byte_level = {**BYTE_LEVEL, "add_prefix_space": prefix_space}
     cuts = [] if cutter is None else cutter.steps
@@ -308,8 +314,8 @@ def write(pattern: Pattern, prefix_space: bool = False, cutter: Cutter | None = 
     splits: list[dict[str, Any]] = []
     if pattern.regex is not None and pattern.name != "gpt2":
         if prefix_space:
-            # The space must come first, and ByteLevel cuts only while it writes text in its alphabet; as the first step it
-            # would do so too early.
+            # ByteLevel, which adds the space, would have to come before the Split; but it also converts text to the byte
+            # alphabet, which the regex would then see.
             raise ValueError(
                 "this tokenizer puts a space in front of a text and splits it by a custom pattern, which tokenizer.json "
                 "cannot express together"

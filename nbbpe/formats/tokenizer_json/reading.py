@@ -1,9 +1,9 @@
-"""Hugging Face's tokenizer.json, as far as it describes a byte-level BPE tokenizer.
+"""Reads Hugging Face's tokenizer.json, if it describes a byte-level BPE tokenizer.
 
-Such a file is a chain of parts: normalizer, pre_tokenizer, model, post_processor, decoder. A part that changes which ids a
-text has, in a way that nbbpe has not, is an error that names it. What a post_processor adds (a token at the start of a
-text, say) is kept, and added on request only; truncation and padding are ignored. So the ids are those of tokenizers'
-`encode(text, add_special_tokens=False)`.
+Such a file is a chain of parts: normalizer, pre_tokenizer, model, post_processor, decoder. A part that changes the ids of a
+text in a way that nbbpe does not support is an error that names it. The post_processor (which may add a token at the start
+of a text) is kept, and applied only on request; truncation and padding are ignored. So the ids are the same as those of
+`encode(text, add_special_tokens=False)` of tokenizers.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "apply") 
 
 
 def read_document(document: Any, name: str, normalizer: Normalizer = "apply") -> Model:
-    """The model of a tokenizer.json as an object.
+    """Make the model from the content of a tokenizer.json.
 
-    name : what errors call it
+    name : its name in errors
     """
     check_one_of("normalizer", normalizer, ("apply", "ignore"))
     with naming(name):
@@ -62,14 +62,14 @@ def read_document(document: Any, name: str, normalizer: Normalizer = "apply") ->
 
 
 def _what_it_is(document: Any) -> str:
-    """What a document is that is no tokenizer.json, for the error; some others are often taken for one."""
+    """Describe a document that is not a tokenizer.json, for the error; some kinds are given often."""
     if not isinstance(document, dict):
         return f"is {shown(document)}"
     if not document:
         return "has no entries"
     found = f"has {first_few(list(document))}"
     if all(type(token_id) is int for token_id in document.values()):
-        return f"{found}; this is a vocabulary as GPT-2's, which needs its merges.txt: give both"
+        return f"{found}; this is a vocabulary like GPT-2's, which needs its merges.txt: give both"
     if all(key.isdecimal() for key in document):
         return (
             f"{found}; this maps ids to tokens: give GPT-2's vocab.json, which maps tokens to ids, and merges.txt "
@@ -121,29 +121,29 @@ def _check_ids(own: Mapping[str, int], near: Mapping[int, bytes]) -> None:
 
 
 def _look_up_pretokens(found: Model, added: list[str], has_digits: bool) -> None:
-    """Set that a model looks up each pretoken before merging, if that can change an id.
+    """Set `found.whole`, so that each pretoken is looked up before merging, if that can change an id.
 
-    added : the added tokens that model.vocab has, too
+    added : the added tokens that are also in model.vocab
     """
     for token in added:
         if added_tokens.may_be_pretoken(found, token):
             raise ValueError(
-                f"added token {shown(token)} of model.vocab may be a pretoken of ordinary text, which tokenizers "
-                "would take for it with ignore_merges, and nbbpe would not"
+                f"added token {shown(token)} of model.vocab may be a pretoken of ordinary text, to which tokenizers would "
+                "give its id because of ignore_merges, and nbbpe would not"
             )
     from ...model.rank_vocab import with_whole_tokens
 
-    # In most files merging gives each token from its bytes, so nothing needs to be looked up.
+    # In most files, merging the bytes of a token gives the token, so pretokens need not be looked up.
     found.whole = len(with_whole_tokens(found.packed_ordinary, found.merge_table()).whole) > 0
     if found.whole and has_digits:
         raise ValueError(
-            "pre_tokenizer has Digits after ByteLevel, which cuts some characters in two, and with model.ignore_merges "
-            "nbbpe would take these for the tokens that they are"
+            "pre_tokenizer has Digits after ByteLevel, which cuts some characters in two, and nbbpe cannot honour that "
+            "together with model.ignore_merges"
         )
 
 
 def _normalizer_steps(part: Any) -> list[dict[str, Any]]:
-    """The steps of a normalizer, as TextNormalizer has them."""
+    """The steps of a normalizer, in the form of TextNormalizer."""
     steps = [dict(step) for step in steps_of(part, "normalizer")]
     for step in steps:
         if step["type"] not in KINDS:
@@ -160,12 +160,9 @@ def _normalizer_steps(part: Any) -> list[dict[str, Any]]:
     return steps
 
 
-# Parts that must be absent, or have no effect
-
-
 def _check_after(document: dict[str, Any]) -> None:
+    """Raise ValueError for a post_processor or a decoder that nbbpe cannot honour."""
     read_templates(document.get("post_processor"))
-    # Without a decoder nothing is said of decoding.
     for step in steps_of(document.get("decoder"), "decoder"):
         if step["type"] not in ("ByteLevel", "Fuse"):
             raise ValueError(f"decoder is {shown(step['type'])}; only ByteLevel turns tokens into the bytes they stand for")

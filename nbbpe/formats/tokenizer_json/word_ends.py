@@ -1,7 +1,7 @@
-"""Vocabularies in which the last byte of a word is another token than in the middle, as CLIP's: `o</w>` beside `o`.
+"""Vocabularies in which a byte at the end of a word is another token than in the middle, as CLIP's: `o</w>` beside `o`.
 
-In nbbpe such a word ends in a space, and the merges of each byte with a space come first. So they are merges as all others,
-the ids are the same, and decoding gives a space behind each word. No word has another space, as the pre_tokenizer drops it.
+In nbbpe such a word ends in a space, and merges of each byte with a space come first. So the ids are the same with ordinary
+merges only, and decoding gives a space after each word. Words have no other space, as the pre_tokenizer removes spaces.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ _SPACE = byte_characters()[0x20]
 
 
 def suffix_of(model: Mapping[str, Any]) -> str | None:
-    """The end_of_word_suffix of the model of a tokenizer.json; None for none. Raises ValueError for one that nbbpe cannot
-    honour."""
+    """The end_of_word_suffix of a model, or None. Raises ValueError for one that nbbpe cannot honour."""
     suffix = model.get("end_of_word_suffix")
     if not suffix:
         return None
@@ -35,13 +34,13 @@ def suffix_of(model: Mapping[str, Any]) -> str | None:
 def with_spaces(
     entries: Mapping[str, Any], lines: list[Any], numbers: Sequence[int], suffix: str, added: Collection[str]
 ) -> tuple[dict[str, Any], list[Any]]:
-    """The entries of a model.vocab and its merges, with a space for the suffix, and the merges of bytes with a space.
+    """Replace the suffix by a space in the entries of a model.vocab and in its merges; add merges of bytes with a space.
 
-    numbers : what errors call the merges
-    added   : the entries that are added tokens, which stay as they are
+    numbers : the indexes of merges, for errors
+    added   : the entries that are added tokens, which are not changed
     """
     if _SPACE not in entries:
-        raise ValueError(f"model.vocab has no {shown(_SPACE)}, the token of a space, which nbbpe puts behind each word")
+        raise ValueError(f"model.vocab has no {shown(_SPACE)}, the token of a space, which nbbpe puts after each word")
     characters = set(byte_characters().values())
     of_bytes = [text for text in entries if text in characters]
     for text in of_bytes:
@@ -50,7 +49,7 @@ def with_spaces(
             raise ValueError(f"model.vocab has {shown(text)}, and not {shown(end)} for the end of a word")
         if end in added:
             raise ValueError(
-                f"added token {shown(end)} is the token of {shown(text)} at the end of a word, too, and nbbpe cannot "
+                f"added token {shown(end)} is also the token of {shown(text)} at the end of a word, and nbbpe cannot "
                 "honour both"
             )
     texts = _respelled(list(entries), suffix)
@@ -65,7 +64,7 @@ def with_spaces(
 
 
 def _respelled_merges(lines: list[Any], numbers: Sequence[int], suffix: str) -> list[list[str]]:
-    """Merges with a space for the suffix. Raises ValueError for one that nbbpe cannot honour."""
+    """Replace the suffix by a space in merges. Raises ValueError for a merge that nbbpe cannot honour."""
     pairs = [line.split(" ") if isinstance(line, str) else line for line in lines]
     for number, sides, line in zip(numbers, pairs, lines, strict=True):
         if not (isinstance(sides, list) and len(sides) == 2 and isinstance(sides[0], str) and isinstance(sides[1], str)):
@@ -80,7 +79,10 @@ def _respelled_merges(lines: list[Any], numbers: Sequence[int], suffix: str) -> 
 
 
 def _respelled(texts: list[str], suffix: str) -> list[str]:
-    """Texts with a space for a suffix, except one that is nothing else. A call for each would take five times as long."""
+    """Replace the suffix of texts by a space, except in a text that is only the suffix.
+
+    All texts are joined first: a call for each would take five times as long.
+    """
     found = "".join([f"{text}\n" for text in texts]).replace(f"{suffix}\n", f"{_SPACE}\n").split("\n")[:-1]
     if suffix in texts or len(found) != len(texts):
         return [text.removesuffix(suffix) + _SPACE if text.endswith(suffix) and text != suffix else text for text in texts]
@@ -88,10 +90,10 @@ def _respelled(texts: list[str], suffix: str) -> list[str]:
 
 
 def with_suffix(entries: Mapping[str, int], merges: str, suffix: str) -> tuple[dict[str, int], str]:
-    """What `with_spaces` was given, from entries and merges, as JSON, that have a space in place of the suffix.
+    """Undo `with_spaces`. The merges are JSON, here and in the result.
 
-    Raises ValueError if a byte has no end: tokenizers would leave it out at the end of a word; and for a merge that goes on
-    after the end of a word, as one of a seed or a count with a space in it may do.
+    Raises ValueError for a byte without a token for the end of a word, where tokenizers would drop it, and for a merge that
+    continues after the end of a word, as a seed token or a counted word with a space inside can make.
     """
     for text in entries:
         if len(text) == 1 and text + _SPACE not in entries:

@@ -27,8 +27,8 @@ from .word_ends import with_suffix
 def write(path: Path, model: Model) -> None:
     """Write a tokenizer.json.
 
-    Raises ValueError for what the format cannot hold, and FileExistsError for that of a folder in which Tokenizer.save
-    wrote another tokenizer, before anything is written.
+    Before anything is written, raises ValueError for what the format cannot hold, and FileExistsError if the file belongs
+    to a folder in which Tokenizer.save wrote another tokenizer.
     """
     text = content(model)
     if (owner := find_owner(target_of(path), [JSON])) and not _is_about(owner, model):
@@ -38,7 +38,7 @@ def write(path: Path, model: Model) -> None:
 
 
 def _is_about(path: str, model: Model) -> bool:
-    """Whether a nbbpe.json is that of this model."""
+    """Whether a nbbpe.json belongs to this model."""
     with suppress(OSError, ValueError):
         about = read_json(path)
         return isinstance(about, dict) and about.get("fingerprint") == model.fingerprint
@@ -59,7 +59,8 @@ def content(model: Model) -> str:
     literal = next((token for token, flags in model.extras.flags.items() if "literal" in flags), None)
     if literal is not None:
         raise ValueError(
-            f"special token {shown(literal)} is looked for as it is in normalized text, which tokenizer.json cannot express"
+            f"special token {shown(literal)} is searched in normalized text without being normalized itself, which "
+            "tokenizer.json cannot express"
         )
     _enter_special(entries, model, whole)
     parts = spelled_parts(model) if fallback else _parts_of_bytes(model)
@@ -86,7 +87,7 @@ def content(model: Model) -> str:
             "vocab": dict(sorted(entries.items(), key=lambda item: item[1])),
         },
     }
-    # The merges are text already; model is the last part, and they are the last part of it.
+    # `merges` is JSON already, and is inserted at the end of the last part, the model.
     text = json.dumps(document, ensure_ascii=False)
     try:
         text.encode()
@@ -97,8 +98,8 @@ def content(model: Model) -> str:
 
 
 def _parts_of_bytes(model: Model) -> dict[str, Any]:
-    """As `spelled_parts`, for a vocabulary of bytes."""
-    from . import pretokenizers  # which imports `regex`
+    """Like `spelled_parts`, for a vocabulary of bytes."""
+    from . import pretokenizers  # imported here, as it imports `regex`
 
     extras = model.extras
     return {
@@ -109,27 +110,27 @@ def _parts_of_bytes(model: Model) -> dict[str, Any]:
 
 
 def _enter_special(entries: dict[str, int], model: Model, whole: bool) -> None:
-    """Enter the special tokens into the vocab, unless one of them would be taken for a pretoken there.
+    """Add the special tokens to the vocab, unless pretokens of ordinary text would then get the id of one.
 
-    Raises ValueError for those that tokenizers would not find, or would confuse with other tokens.
+    Raises ValueError for special tokens that tokenizers would not find, or would confuse with other tokens.
     """
     for token in model.special if whole else ():
         if token_of(token) != token.encode():
             raise ValueError(
-                f"special token {shown(token)} is spelled like {shown(token_of(token))}, for which tokenizers would "
-                "take it, as this tokenizer looks up pretokens"
+                f"special token {shown(token)} is spelled like {shown(token_of(token))}, so that tokenizers would confuse "
+                "them, as this tokenizer looks up pretokens"
             )
-    # tokenizers gives ids to added tokens one after another, unless the vocab has them, where it looks by their text.
+    # tokenizers gives an added token its id in the vocab, or if it is not there, the next id.
     alone = set(model.special).difference(model.extras.shared)
     mistaken = next((token for token in model.special if whole and token in alone and may_be_pretoken(model, token)), None)
     following = range(len(entries), len(entries) + len(model.special))
     if mistaken is not None and sorted(model.special.values()) != list(following):
         raise ValueError(
-            f"special token {shown(mistaken)} may be a pretoken of ordinary text, which tokenizers would take for it, as "
-            "this tokenizer looks up pretokens"
+            f"special token {shown(mistaken)} may be a pretoken of ordinary text, to which tokenizers would give its id, "
+            "as this tokenizer looks up pretokens"
         )
     enter = entries.setdefault if mistaken is None else entries.get
-    # In a vocabulary of characters, one that is a character would be the token of the character, too.
+    # In a vocabulary of characters, a special token of one character would also become the token of that character.
     characters = [token for token in alone if model.extras.byte_fallback and len(token) == 1]
     check_distinct_ids(model.special, ", which tokenizer.json cannot hold")
     for token, token_id in model.special.items():
@@ -144,14 +145,14 @@ def _enter_special(entries: dict[str, int], model: Model, whole: bool) -> None:
         if model.special[token] != token_id:
             raise ValueError(
                 f"special token {shown(token)} is a character, and has the id {model.special[token]}: in a tokenizer.json "
-                f"it would be the token of the character, too, or have the id {token_id}"
+                f"it would also be the token of that character, or have the id {token_id}"
             )
 
 
 def _merges(model: Model) -> tuple[str, bool]:
-    """The JSON of a model's merges, and whether a pretoken that is a token is that token.
+    """Return (merges as JSON, ignore_merges: whether a pretoken that is a token is not merged).
 
-    Of a merge that occurs twice, the first counts here, and the last in tokenizers: so it is written once.
+    If a merge occurs twice, nbbpe uses the first, and tokenizers the last: so only the first is written.
     """
     sides = model.sides()
     if sides is not None and model.merge_ids is not None and not has_twice(model.merge_ids):

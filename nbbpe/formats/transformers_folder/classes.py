@@ -1,6 +1,7 @@
-"""What classes of transformers do to texts whose folders may have vocab.json and merges.txt, and no tokenizer.json.
+"""Tokenizer classes of transformers whose folders may have vocab.json and merges.txt, and no tokenizer.json.
 
-It is in the code of transformers, and in no file; here as in its version 5, as parts of a tokenizer.json.
+What such a class does to texts is in no file, only in the code of transformers. Here it is written as parts of a
+tokenizer.json, as in transformers 5.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from ...system.excerpt import shown
 from ..shared.transformers_names import CONFIG
 
 Entries = dict[str, Any]  # a part of a tokenizer.json
-_Piece = tuple[str | None, int]  # a special token, or the text itself; and its type
+_Piece = tuple[str | None, int]  # of a template: a special token, or None for the text; and its token type
 
 
 class Tokens(NamedTuple):
@@ -22,23 +23,23 @@ class Tokens(NamedTuple):
     roles: Mapping[str, str]
 
     def of_role(self, role: str) -> str:
-        """The text of a role. Raises ValueError if the files say that there is none."""
+        """The special token of a role. Raises ValueError if the files say that there is none."""
         if role not in self.roles:
-            raise ValueError(f"{CONFIG} says that it has no {role}, which its class puts around a text")
+            raise ValueError(f"{CONFIG} says that it has no {role}, which its class adds to a text")
         return self.roles[role]
 
 
 class Class(NamedTuple):
-    """What the code of a class says of its tokenizers.
+    """What the code of a class defines.
 
-    config      : the entries of a tokenizer_config.json that one may lack: the special tokens of roles, and others
-    around      : gives the post_processor, from the tokenizer_config.json and the special tokens; ValueError for a config
-        that says what cannot be
+    config      : default entries of the tokenizer_config.json, such as the special tokens of roles
+    around      : makes the post_processor, from the tokenizer_config.json and the special tokens; raises ValueError for an
+        invalid config
     split       : the step of the pre_tokenizer before ByteLevel
     by_gpt2     : whether ByteLevel splits by GPT-2's pattern
     normalizer  : as in a tokenizer.json
     suffix      : the end_of_word_suffix
-    keeps_flags : whether special tokens have the flags that a folder gives them
+    keeps_flags : whether special tokens keep the flags that the folder gives them
     """
 
     config: Mapping[str, Any]
@@ -69,14 +70,14 @@ def _around_as_whisper(config: Entries, tokens: Tokens) -> Entries:
     language, task = (config.get(name) for name in ("language", "task"))
     if not isinstance(language, str | None) or task not in (None, "transcribe", "translate"):
         raise ValueError(
-            f"{CONFIG} has the language {shown(language)} and the task {shown(task)}, which Whisper does not know"
+            f"{CONFIG} has the language {shown(language)} and the task {shown(task)}, and Whisper does not know one of them"
         )
     named = None if language is None else CODES.get(language.lower(), language.lower())
     without = None if config.get("predict_timestamps") else "notimestamps"
     texts = [f"<|{name}|>" for name in ("startoftranscript", named, task, without) if name is not None]
     missing = next((text for text in texts if text not in tokens.ids), None)
     if missing is not None:
-        raise ValueError(f"has no token {shown(missing)}, which its class puts in front of a text")
+        raise ValueError(f"has no token {shown(missing)}, which its class adds to a text")
     first: list[_Piece] = [(text, 0) for text in texts]
     end = tokens.of_role("eos_token")
     return _template(tokens, [*first, (None, 0), (end, 0)], [*first, (None, 0), (None, 1), (end, 1)])
@@ -100,7 +101,7 @@ def _roberta(tokens: Tokens, first: str, last: str, trims: bool, has_space: bool
 
 
 def _template(tokens: Tokens, single: Sequence[_Piece], pair: Sequence[_Piece]) -> Entries:
-    """A TemplateProcessing for one text and for two."""
+    """Make a TemplateProcessing from the templates of one text and of a pair."""
 
     def spelled(pieces: Sequence[_Piece]) -> list[Entries]:
         names = iter("AB")
@@ -164,7 +165,7 @@ CLASSES = {
         suffix="</w>",
     ),
 }
-# The models of which transformers knows the class of the tokenizer where no file says it.
+# The models for which transformers knows the class of the tokenizer if no file names it.
 CLASS_OF_MODEL = {
     model: name
     for name, models in {

@@ -1,4 +1,4 @@
-"""Folders in the form of transformers, which `AutoTokenizer.from_pretrained(folder)` reads."""
+"""Writes folders that transformers reads, by `AutoTokenizer.from_pretrained(folder)`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..shared.owners import ABOUT
 from ..shared.transformers_names import CONFIG, JSON, MAP, ROLES
 from ..tokenizer_json import writing
 
-_TEMPLATE = "chat_template.jinja"  # as transformers 4.50 and later write it; they prefer it to the entry of the config
+_TEMPLATE = "chat_template.jinja"  # written by transformers from 4.50 on, which prefers it to the entry in the config
 
 
 def save_pretrained(
@@ -48,8 +48,8 @@ def save_pretrained(
         config["chat_template"] = chat_template
     config["added_tokens_decoder"] = saved_tokens(model)
     path = checked_name(target)
-    text = writing.content(model)  # which raises, before anything is made
-    # What the others refer to comes first.
+    text = writing.content(model)  # made first, as it raises if the format cannot hold the model
+    # tokenizer.json is written first, as the other files refer to it.
     with made_folder(path), whole_file(os.path.join(path, JSON)) as unfinished:
         write_text(unfinished, text)
     if os.path.exists(os.path.join(path, ABOUT)):  # else nbbpe.load would go on to read another tokenizer
@@ -58,7 +58,7 @@ def save_pretrained(
     for name, content in {CONFIG: config, MAP: roles}.items():
         with whole_file(os.path.join(path, name)) as unfinished:
             write_json(unfinished, content)
-    if chat_template is not None and os.path.lexists(os.path.join(path, _TEMPLATE)):  # else the older one would be taken
+    if chat_template is not None and os.path.lexists(os.path.join(path, _TEMPLATE)):  # else the old file would be used
         with whole_file(os.path.join(path, _TEMPLATE)) as unfinished:
             write_text(unfinished, chat_template)
         names.append(_TEMPLATE)

@@ -1,11 +1,11 @@
-"""The tokens that a folder of transformers has beside its tokenizer.json, or beside vocab.json (see two_files.py).
+"""Reads the tokens that files beside a tokenizer.json, or beside vocab.json (see two_files.py), add or change.
 
-transformers gives those of tokenizer_config.json that the tokenizer.json lacks the next ids, and the pad token of its
-padding, if the config has none. If the config has no added_tokens_decoder, as those of older versions,
-special_tokens_map.json and added_tokens.json count, too. Nothing else in these files changes ids here: neither
-`add_bos_token`, which transformers 5 ignores beside a tokenizer.json, nor the class. (Of some classes, its AutoTokenizer
-takes only vocab and merges from the tokenizer.json, and the pattern from its own code. Where these differ, the ids are not
-those that the model was trained with; we give those of the file, as transformers 4 does.)
+transformers adds the tokens of tokenizer_config.json that the tokenizer.json lacks, with the next ids; so does it with the
+pad token of the tokenizer.json's padding, if the config has none. If the config has no added_tokens_decoder, as in older
+versions, special_tokens_map.json and added_tokens.json count, too. Nothing else in these files changes ids here: neither
+`add_bos_token`, which transformers 5 ignores beside a tokenizer.json, nor the class. (For some classes, AutoTokenizer of
+transformers 5 uses only vocab and merges of the tokenizer.json, and the pattern in its own code. If these differ, its ids
+are not those that the model was trained with; nbbpe follows the file, as transformers 4 does.)
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from ..tokenizer_json.added_tokens import TOKEN_FLAGS
 class Named(NamedTuple):
     """A special token that a file names.
 
-    role      : its role, or a name of its own; None for one in a list
-    token     : with all its flags
-    has_flags : whether the file gives it with flags
+    role      : its role, or another name; None for a token in a list
+    token     : the token with all flags
+    has_flags : whether the file gives the flags
     """
 
     role: str | None
@@ -36,12 +36,12 @@ class Named(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """What the files beside a tokenizer say.
+    """The content of the files beside a tokenizer.
 
     config    : the tokenizer_config.json
-    listed    : tokens by id, of its added_tokens_decoder, or if it has none, of an older added_tokens.json
-    named     : the special tokens in the order of transformers 5
-    otherwise : those of other names, such as image_token, which only some versions know, with the file
+    listed    : tokens by id, from its added_tokens_decoder, or if it has none, from the older added_tokens.json
+    named     : the special tokens in roles and lists, in the order of transformers 5
+    otherwise : (file, token) of special tokens with other names, such as image_token, which only some versions know
     dropped   : tokens in a list of the older special_tokens_map.json that the list in the config lacks
     """
 
@@ -52,16 +52,16 @@ class Beside(NamedTuple):
     dropped: list[str]
 
     def in_turn(self) -> list[Named]:
-        """The special tokens as transformers 5 goes through them, also by the other names of those that are named."""
+        """`named`, and those of `otherwise` that are also in `named`, in the order in which transformers 5 handles them."""
         texts = {each.token["content"] for each in self.named}
         others = [each for _, each in self.otherwise if each.token["content"] in texts]
         return sorted([*self.named, *others], key=lambda each: each.role is None)
 
 
 def read_beside(folder: str, config: dict[str, Any]) -> Beside:
-    """What the files beside a tokenizer say. Raises ValueError that names a file which is broken.
+    """Read the files beside a tokenizer. Raises ValueError that names a broken file.
 
-    config : the tokenizer_config.json, with the tokens of roles of which it says nothing
+    config : the tokenizer_config.json, with default tokens for roles that it does not mention
     """
     with naming(os.path.join(folder, CONFIG)):
         named, otherwise = list(_named(config)), _otherwise_named(CONFIG, config)
@@ -87,9 +87,9 @@ def read_beside(folder: str, config: dict[str, Any]) -> Beside:
 def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The added tokens of a folder that its tokenizer.json lacks, or has with other flags, in transformers' order.
 
-    document : the tokenizer.json, which can be read
+    document : the content of a valid tokenizer.json
 
-    Raises ValueError that names a file which is broken, or which versions of transformers take differently.
+    Raises ValueError that names a file that is broken, or that versions of transformers read differently.
     """
     own, padding = document.get("added_tokens") or [], document.get("padding")
     roles = {"pad_token": padding.get("pad_token")} if isinstance(padding, dict) else {}
@@ -114,11 +114,11 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
         text = each.token["content"]
         if text not in added and text not in known:
             raise ValueError(
-                f"{os.path.join(folder, name)}: {each.role} is {shown(text)}, which is no token elsewhere in the folder, "
-                "and versions of transformers differ in whether it becomes one. Remove it, or give the path of "
+                f"{os.path.join(folder, name)}: {each.role} is {shown(text)}, which is not a token elsewhere in the "
+                "folder, and versions of transformers differ in whether it becomes one. Remove it, or give the path of "
                 "tokenizer.json"
             )
-    # What has a role, or was special once, is skipped by decoding.
+    # Tokens with a role, or that are special in the tokenizer.json, are special: decoding can skip them.
     special = {each.token["content"] for each in [*named, *(each for _, each in otherwise)] if each.role is not None}
     special |= {text for text, token in known.items() if token["special"]}
     added = {text: token | {"special": token["special"] or text in special} for text, token in added.items()}
@@ -126,18 +126,18 @@ def tokens_beside(folder: str, document: Mapping[str, Any]) -> list[dict[str, An
 
 
 def _check_versions(folder: str, files: object) -> None:
-    """Raise ValueError if other files are there for other versions of transformers."""
+    """Raise ValueError if the folder has other files for other versions of transformers."""
     if isinstance(files, list) and any(name != JSON for name in files):
         raise ValueError(
-            f"{os.path.join(folder, CONFIG)}: fast_tokenizer_files is {shown(files)}, of which each version of "
-            "transformers reads another. Give the path of the one that you mean"
+            f"{os.path.join(folder, CONFIG)}: fast_tokenizer_files is {shown(files)}, and the version of transformers "
+            "decides which of them it reads. Give the path of the one that you mean"
         )
 
 
 def _check_emptied(folder: str, config: Mapping[str, Any], others: list[str], known: Collection[str]) -> None:
-    """Raise ValueError if a map names special tokens without a role, whose list in the config is there, but empty.
+    """Raise ValueError if the older map lists special tokens without a role, but the list in the config is empty.
 
-    transformers 4 takes them, and 5 mostly does not. Those that are known from the tokenizer.json do not change.
+    transformers 4 adds these tokens, and 5 usually does not. Tokens that the tokenizer.json has are not affected.
     """
     emptied = [name for name in LISTS if name in config and not config[name]]
     alone = [text for text in others if text not in known]
@@ -150,10 +150,10 @@ def _check_emptied(folder: str, config: Mapping[str, Any], others: list[str], kn
 
 
 def _check_lists(folder: str, beside: Beside, known: Collection[str]) -> None:
-    """Raise ValueError if lists of special tokens give other tokens, or other ids, in other versions of transformers.
+    """Raise ValueError if versions of transformers differ in the tokens, or their ids, that lists of special tokens give.
 
-    transformers 4 adds those of a list before those that have names of their own, and 5 after them. And 4 adds those of the
-    older file to those of the config, and 5 does not.
+    transformers 4 adds the tokens of a list before those with other names than roles, and 5 after them. And 4 adds the
+    tokens of the older special_tokens_map.json to those of the config, and 5 does not.
     """
     new = [each for each in beside.in_turn() if each.token["content"] not in known]
     older = sorted(new, key=lambda each: 1 if each.role is None else 2 * (each.role not in ROLES))
@@ -162,23 +162,24 @@ def _check_lists(folder: str, beside: Beside, known: Collection[str]) -> None:
     if lacking is None and orders[0] == orders[1]:
         return
     if lacking is not None:
-        what = f"{os.path.join(folder, MAP)}: {shown(lacking)} is in a list there, which the list in {CONFIG} lacks"
+        reason = f"{os.path.join(folder, MAP)}: {shown(lacking)} is in a list there, but not in the list in {CONFIG}"
     else:
         text = next(text for text, other in zip(*orders, strict=True) if text != other)
-        what = f"{folder}: {CONFIG} or {MAP} has a list of special tokens, and {shown(text)} with a name of its own"
+        reason = f"{folder}: {CONFIG} or {MAP} has a list of special tokens, and {shown(text)} with a name of its own"
     raise ValueError(
-        f"{what}; versions of transformers differ in the ids that they give then. Give the path of tokenizer.json, or save "
-        "the tokenizer again"
+        f"{reason}; versions of transformers then give different ids. Give the path of tokenizer.json, or save the "
+        "tokenizer again"
     )
 
 
 def _check_rules(folder: str, named: list[Named], known: Mapping[str, Any], by_id: Collection[str]) -> None:
     """Raise ValueError if a token is named with other flags than it has elsewhere.
 
-    known : the tokens that are not only named; by_id: those of them of which transformers 4 takes no flags from a role
+    known : the tokens that the tokenizer.json or a list by id has
+    by_id : the known tokens whose flags transformers 4 does not change if they have a role
 
-    Of a token that is only named, transformers 4 takes the flags that come first, and 5 those that come last. Of the
-    others, 4 takes the flags of what is named, except by a role, and 5 does not.
+    If a token that is not known is named several times, transformers 4 uses the first flags, and 5 the last. For a known
+    token, 4 uses the flags where it is named (except in a role, see `by_id`), and 5 does not.
     """
     first: dict[str, dict[str, Any]] = {}
     for role, token, has_flags in named:
@@ -196,27 +197,28 @@ def _check_rules(folder: str, named: list[Named], known: Mapping[str, Any], by_i
 
 
 def _check_prefix_space(folder: str, config: Mapping[str, Any], document: Mapping[str, Any]) -> None:
-    """Raise ValueError if a config contradicts the tokenizer.json on the space in front of texts.
+    """Raise ValueError if a config contradicts the tokenizer.json about the space in front of texts.
 
-    transformers 4 then does what the config says, and 5 mostly what the tokenizer.json says. Neither changes a Sequence. Of
-    a vocabulary of characters with such a space, the class of the tokenizer decides whether a config that denies it counts.
+    Then transformers 4 follows the config, and 5 usually the tokenizer.json. (Neither changes a pre_tokenizer that is a
+    Sequence.) For a vocabulary of characters with such a space, it depends on the class whether a config that says False
+    counts.
     """
-    said, pre_tokenizer = config.get("add_prefix_space"), document.get("pre_tokenizer")
+    wanted, pre_tokenizer = config.get("add_prefix_space"), document.get("pre_tokenizer")
     has = pre_tokenizer.get("add_prefix_space") if isinstance(pre_tokenizer, dict) else None
-    if has is None and document["model"].get("byte_fallback") is True and said is False:
+    if has is None and document["model"].get("byte_fallback") is True and wanted is False:
         steps = [*steps_of(document.get("normalizer"), "normalizer"), *steps_of(pre_tokenizer, "pre_tokenizer")]
         has = any(step["type"] == "Prepend" or step.get("prepend_scheme") in ("always", "first") for step in steps)
-    if isinstance(said, bool) and isinstance(has, bool) and said != has:
+    if isinstance(wanted, bool) and isinstance(has, bool) and wanted != has:
         raise ValueError(
-            f"{os.path.join(folder, CONFIG)}: add_prefix_space is {said}, and in tokenizer.json it is {has}; versions of "
+            f"{os.path.join(folder, CONFIG)}: add_prefix_space is {wanted}, and in tokenizer.json it is {has}; versions of "
             "transformers differ in which of them counts. Make the two alike, or give the path of tokenizer.json"
         )
 
 
 def read_object(folder: str, name: str) -> dict[str, Any]:
-    """The object that a file of the folder has; an empty one if there is no such file.
+    """Read the JSON object in a file of the folder; {} if the file is missing.
 
-    Raises ValueError that names the file if it is not JSON, or no object.
+    Raises ValueError that names the file if it is invalid JSON, or not an object.
     """
     path = os.path.join(folder, name)
     if not os.path.lexists(path):
@@ -234,7 +236,7 @@ def _by_id(entries: object, special: Collection[str]) -> dict[int, dict[str, Any
 
 
 def _named(config: Mapping[str, Any]) -> Iterator[Named]:
-    """The special tokens that a config names, in the order of transformers 5."""
+    """Yield the special tokens in the roles and lists of a config, in the order of transformers 5."""
     roles = {role: config.get(role) for role in ROLES}
     others: list[object] = []
     for found in (config.get(name) for name in LISTS):
@@ -246,7 +248,8 @@ def _named(config: Mapping[str, Any]) -> Iterator[Named]:
     for role, value in [*roles.items(), *((None, value) for value in others)]:
         if value is not None:
             entry = {"content": value} if isinstance(value, str) else value
-            # All of a role are special. An object in a list of the config is if it says so; the older file never does.
+            # Tokens with a role are special. So is a token in a list, unless it is an AddedToken object ("__type") that
+            # does not say so.
             if role is not None and isinstance(entry, dict):
                 entry = {**entry, "special": True}
             token = _token(entry, not (isinstance(entry, dict) and "__type" in entry), of_roles)
@@ -256,15 +259,15 @@ def _named(config: Mapping[str, Any]) -> Iterator[Named]:
 
 
 def _otherwise_named(file: str, entries: Mapping[str, Any]) -> list[tuple[str, Named]]:
-    """What has another name there than those of roles."""
+    """The special tokens with other names than roles, such as image_token."""
     names = {key: value for key, value in entries.items() if key.endswith("_token") and key not in ROLES}
-    others = entries.get("model_specific_special_tokens")  # which transformers replaces by the others, if there are any
+    others = entries.get("model_specific_special_tokens")  # used by transformers only if `names` has none
     found = _tokens(names) or (_tokens(others) if isinstance(others, dict) else {})
     return [(file, Named(key, token, False)) for key, token in found.items()]
 
 
 def _tokens(entries: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What is a token among some entries."""
+    """The entries whose values are tokens."""
     as_objects = {key: {"content": value} if isinstance(value, str) else value for key, value in entries.items()}
     return {
         key: _token(value, True)
@@ -274,10 +277,10 @@ def _tokens(entries: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _token(entry: object, is_special: bool, special: Collection[str] = ()) -> dict[str, Any]:
-    """An added token with all its flags. By default, one is normalized if it is not special.
+    """An added token with all flags; by default, a token that is not special is normalized.
 
-    is_special : whether one that does not say so is special
-    special    : the texts of those that are special, whatever they say
+    is_special : whether the token is special if the entry does not say so
+    special    : the texts of tokens that are special whatever the entry says
     """
     if not isinstance(entry, Mapping) or not isinstance(entry.get("content"), str):
         raise ValueError(f"a token must be a string, or an object with a content, and is {shown(entry)}")

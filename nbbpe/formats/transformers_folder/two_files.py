@@ -1,7 +1,7 @@
-"""A folder of transformers with vocab.json and merges.txt, and no tokenizer.json: its class says what else counts.
+"""Reads a folder of transformers with vocab.json and merges.txt, but no tokenizer.json.
 
-What classes.py says of the class makes a tokenizer.json, with the two files and those beside them, which
-tokenizer_json/reading.py reads.
+The rest of the tokenizer is in the code of its class, see classes.py. From that, the two files and the files beside them, a
+tokenizer.json is made in memory, which tokenizer_json/reading.py reads.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .classes import CLASS_OF_MODEL, CLASSES, SPACE, Class, Entries, Tokens
 from .tokens_beside import Beside, read_beside, read_object
 
 _FLAGS = (*TOKEN_FLAGS, "special")
-_OF_ANY_KIND = ("PreTrainedTokenizerFast", "TokenizersBackend")  # classes whose code says nothing of the tokenizer
+_OF_ANY_KIND = ("PreTrainedTokenizerFast", "TokenizersBackend")  # classes that need a tokenizer.json
 
 
 def read_model(vocab_path: Path, merges_path: Path) -> Model:
-    """From the two files and those beside them.
+    """Read the two files and the files beside them.
 
-    Raises ValueError that names the file which is broken, or says that the class is not known here.
+    Raises ValueError that names the broken file, or says that nbbpe does not know the class.
     """
     folder = os.path.dirname(os.fspath(vocab_path))
     config = read_object(folder, CONFIG)
@@ -49,7 +49,7 @@ def read_model(vocab_path: Path, merges_path: Path) -> Model:
 
 
 def _class_of(folder: str, config: Entries) -> tuple[str, Any]:
-    """The file that says the class of a folder's tokenizer, or the model, and the class itself; None if none says it."""
+    """Return (file, class): the class of a folder's tokenizer, None if it is not known, and the file that names it."""
     if config.get("tokenizer_class") is not None:
         return CONFIG, config["tokenizer_class"]
     about = read_object(folder, MODEL_CONFIG)
@@ -59,9 +59,9 @@ def _class_of(folder: str, config: Entries) -> tuple[str, Any]:
 
 
 def _check_alone(folder: str, beside: Beside, model: Model) -> None:
-    """Raise ValueError if the files beside the two say more of a tokenizer of which no class is named.
+    """Raise ValueError if no class is named, but files beside the two show that they are not the whole tokenizer.
 
-    The two files alone would be read with GPT-2's pattern and its special token, and give other ids than their owner's.
+    The two files alone would be read with GPT-2's pattern and special token, and could give other ids than the tokenizer.
     """
     tokens = [*beside.listed.values(), *(each.token for each in [*beside.named, *(each for _, each in beside.otherwise)])]
     texts = [*(token["content"] for token in tokens), *beside.dropped]
@@ -69,29 +69,29 @@ def _check_alone(folder: str, beside: Beside, model: Model) -> None:
     # Without a normalizer, `normalized` changes nothing.
     rules = [(flag, token["content"]) for token in tokens for flag in RULES if token[flag]]
     if beside.config.get(SPACE):
-        what = f"{CONFIG} says that it puts a space in front of a text"
+        reason = f"{CONFIG} says that it puts a space in front of a text"
     elif beside.config.get("add_bos_token") or beside.config.get("add_eos_token"):
-        what = f"{CONFIG} says that it puts a token around a text, with add_special_tokens=True"
+        reason = f"{CONFIG} says that it adds a token to a text, with add_special_tokens=True"
     elif others:
-        what = f"other files there say that it has the special token {shown(others[0])}"
+        reason = f"other files there say that it has the special token {shown(others[0])}"
     elif rules:
-        what = f"other files there say {rules[0][0]} of the special token {shown(rules[0][1])}"
+        reason = f"other files there give its special token {shown(rules[0][1])} the flag {rules[0][0]}"
     else:
         return
-    raise _not_all(folder, f"{what}, and none names its class (tokenizer_class in {CONFIG})")
+    raise _not_all(folder, f"{reason}, and none names its class (tokenizer_class in {CONFIG})")
 
 
-def _not_all(folder: str, what: str) -> ValueError:
+def _not_all(folder: str, reason: str) -> ValueError:
     return ValueError(
-        f"{folder or os.curdir}: vocab.json and merges.txt are not all of this tokenizer: {what}. Save it as a "
-        "tokenizer.json (in transformers, AutoTokenizer.from_pretrained(folder).save_pretrained(other)), or say what its "
-        "split pattern and special tokens are, with Tokenizer.from_files or options of `nbbpe convert`"
+        f"{folder or os.curdir}: vocab.json and merges.txt are not all of this tokenizer: {reason}. Save it as a "
+        "tokenizer.json (in transformers, AutoTokenizer.from_pretrained(folder).save_pretrained(other)), or give its "
+        "split pattern and special tokens, with Tokenizer.from_files or options of `nbbpe convert`"
     )
 
 
 def _read_by_class(vocab_path: Path, merges_path: Path, known: Class, beside: Beside) -> Model:
-    """The model of a class, through a tokenizer.json. `beside` has the tokens of the class, too."""
-    from ..tokenizer_json.pretokenizers import BYTE_LEVEL  # which imports `regex`
+    """Read the model of a known class, through a tokenizer.json. `beside` includes the tokens of the class."""
+    from ..tokenizer_json.pretokenizers import BYTE_LEVEL  # imported here, as it imports `regex`
 
     folder = os.path.dirname(os.fspath(vocab_path))
     entries = gpt2.read_entries(vocab_path)
@@ -117,24 +117,25 @@ def _read_by_class(vocab_path: Path, merges_path: Path, known: Class, beside: Be
     try:
         return reading.read_document(document, os.fspath(vocab_path))
     except ValueError:
-        gpt2.read(vocab_path, merges_path)  # which names the file and the line, if it is one of them that is broken
+        gpt2.read(vocab_path, merges_path)  # if one of the two files is broken, this error names its line
         raise
 
 
 def _added_tokens(folder: str, known: Class, beside: Beside) -> dict[str, Entries]:
     """The added tokens by their texts, in the order in which transformers gives ids to those that vocab.json lacks."""
     added = {token["content"]: token for _, token in sorted(beside.listed.items())}
-    # Of a token that is named several times with other flags, or none, those count that come last for the first time.
+    # If a token is named several times with different flags, the last of the different ones counts, each taken where it
+    # occurs first.
     namings = [(each.token["content"], each.has_flags, *(each.token[flag] for flag in _FLAGS)) for each in beside.named]
     for text, flags in {text: flags for text, _, *flags in dict.fromkeys(namings)}.items():
         added.setdefault(text, {"content": text, **dict(zip(_FLAGS, flags, strict=True))})
     for role, token, _ in [*beside.named, *(each for _, each in beside.otherwise)]:
         text = token["content"]
         if text not in added:
-            what = f"{role} is {shown(text)}, and versions of transformers differ in whether that is a token"
-            raise _not_all(folder, what)
+            reason = f"{role} is {shown(text)}, and versions of transformers differ in whether that is a token"
+            raise _not_all(folder, reason)
         if not known.keeps_flags:
             added[text] = {"content": text, **dict.fromkeys(TOKEN_FLAGS, False), "special": True}
-        elif role is not None:  # of a list, one may say that it is not special
+        elif role is not None:  # a token of a list may be declared as not special
             added[text] = added[text] | {"special": True}
-    return {text: token for text, token in added.items() if text}  # an empty one, as Whisper's, is never found
+    return {text: token for text, token in added.items() if text}  # an empty token, as in Whisper, is never found

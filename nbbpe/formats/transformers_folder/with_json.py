@@ -1,4 +1,4 @@
-"""A folder of transformers with a tokenizer.json: files beside it may add tokens, or give those that it has other flags."""
+"""Reads a folder of transformers with a tokenizer.json; files beside it may add tokens, or change flags of its tokens."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .tokens_beside import tokens_beside
 
 @paused_collector()
 def read_model(path: Path, normalizer: Normalizer = "apply") -> Model:
-    """From the tokenizer.json and the files beside it.
+    """Read the tokenizer.json and the files beside it.
 
-    Raises ValueError that names the file which is broken, or which versions of transformers take differently.
+    Raises ValueError that names the file that is broken, or that versions of transformers read differently.
     """
     name = os.fspath(path)
     document = read_file(path)

@@ -1,4 +1,4 @@
-"""GPT-2's vocab.json and merges.txt, where each byte is spelled as a visible character."""
+"""Reads and writes GPT-2's vocab.json and merges.txt, where each byte is spelled as a visible character."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from .packed_entries import has_twice, packed_entries, packed_merges
 from .spelling import spell, spelled_lines, spelled_tokens, token_of, unspell, unspelled
 
 _END = "<|endoftext|>"
-_FEW_UNUSED = 0.01  # of all tokens, which may be without a merge
+_FEW_UNUSED = 0.01  # share of all tokens that may be without a merge
 _ENDING_WORDS = {bytes([byte]) + b"</w>" for byte in range(256)}
 
 
 def read(vocab_path: Path, merges_path: Path) -> tuple[PackedVocab, list[tuple[bytes, bytes]] | NDArray[np.int32]]:
-    """Read (vocab, merges), which fit together; the merges as arrays, if neither file has anything unusual.
+    """Read (vocab, merges), and check that they fit together. Merges are an array if neither file has anything unusual.
+
+    A vocab entry with a character that does not stand for a byte (a special token added by hand) means its own UTF-8.
 
     Raises ValueError that names the file, and the line or entry, of what is broken.
-
-    A vocab entry with characters that stand for no byte (a special token added by hand) means its own UTF-8.
     """
     return _read(vocab_path, merges_path)[:2]
 
@@ -52,7 +52,8 @@ def read(vocab_path: Path, merges_path: Path) -> tuple[PackedVocab, list[tuple[b
 def _read(
     vocab_path: Path, merges_path: Path
 ) -> tuple[PackedVocab, list[tuple[bytes, bytes]] | NDArray[np.int32], dict[str, int]]:
-    """What `read` gives, and the ids of entries that mean their own UTF-8 where another entry spells the same bytes."""
+    """Return (vocab, merges, twins): as `read`, and the entries that stand for their own UTF-8, with their ids, if another
+    entry spells the same bytes."""
     entries = read_entries(vocab_path)
     packed = packed_entries(entries)
     if packed is not None and (packed_ids := _read_packed_merges(merges_path, entries)) is not None:
@@ -80,7 +81,7 @@ def read_model(
     special_tokens: SpecialTokens | None = None,
     pattern: PatternLike = "gpt2",
 ) -> Model:
-    """See Tokenizer.from_files; without special tokens, GPT-2's own is one if the vocab has it."""
+    """See Tokenizer.from_files. By default, <|endoftext|> is special if the vocab has it and merges do not make it."""
     vocab_path, merges_path = checked_name(vocab_path), checked_name(merges_path)
     vocab, merges, twins = _read(vocab_path, merges_path)
     if len(vocab.among(_ENDING_WORDS)) == len(_ENDING_WORDS):
@@ -112,12 +113,15 @@ def _fitting(
     special_tokens: SpecialTokens,
     split: Pattern | None,
 ) -> Model:
-    """The model of what was read, with special tokens that the vocabulary may have or not."""
+    """Make the model; special tokens may be in the vocabulary or not.
+
+    twins : see `_read`
+    """
     if not twins:
         return Model.fitting(vocab, merges, special_tokens, split)
     wanted = check_given(special_tokens)
     if isinstance(wanted, list) and not twins.keys().isdisjoint(wanted):
-        # Merges make the bytes of the other entry: this one is the special token's own.
+        # The special token gets the twin's id; the other entry, of the same bytes, is the token that merges make.
         others = Model.fitting(vocab, merges, [token for token in wanted if token not in twins], split).special
         wanted = {token: twins[token] if token in twins else others[token] for token in wanted}
     is_special = wanted.items() if isinstance(wanted, dict) else ()
@@ -127,9 +131,9 @@ def _fitting(
 
 
 def warn_of_missing_merges(model: Model, merges_path: Path) -> None:
-    """Warn if more than a few tokens are never the result of merging, as when the end of the file is missing.
+    """Warn if more than a few tokens have no merge, as when the end of merges.txt is missing.
 
-    A few may be special tokens that were not named, as GPT-2's own.
+    A few may be special tokens that the user has not named.
     """
     vocab, merges = model.packed_ordinary, model.merge_ids
     assert merges is not None
@@ -143,7 +147,7 @@ def warn_of_missing_merges(model: Model, merges_path: Path) -> None:
 
 
 def _check_twins(vocab: PackedVocab, merges: list[tuple[bytes, bytes]], twins: Mapping[str, int]) -> None:
-    """Raise ValueError where one of these entries would be taken for the token that merges make, as its id is lower."""
+    """Raise ValueError if an entry of `twins` would be taken for the token that merges make, because its id is lower."""
     needed = tokens_of_merges(merges) if twins else set()
     for text, token_id in twins.items():
         token = text.encode()
@@ -157,7 +161,7 @@ def _check_twins(vocab: PackedVocab, merges: list[tuple[bytes, bytes]], twins: M
 
 
 def _twice(path: Path) -> ValueError:
-    """The error for a merges.txt with a merge that comes twice: here the first counts, and the last in other libraries."""
+    """The error for a merges.txt with a merge that occurs twice. (nbbpe would use the first, other libraries the last.)"""
     lines: dict[tuple[bytes, bytes], int] = {}
     for number, merge in read_merges(path, {}).items():
         if lines.setdefault(merge, number) != number:
@@ -174,7 +178,7 @@ def read_vocab(path: Path) -> PackedVocab:
 
 
 def read_entries(path: Path) -> dict[str, Any]:
-    """The object of a vocab.json, whose entries are not looked at."""
+    """Read the object of a vocab.json, without checking its entries."""
     entries = read_json(path)
     if not isinstance(entries, dict):
         raise ValueError(f"{os.fspath(path)}: must hold a JSON object from tokens to ids, not {type(entries).__name__}")
@@ -182,17 +186,17 @@ def read_entries(path: Path) -> dict[str, Any]:
         key, token = next(iter(entries.items()))
         raise ValueError(
             f"{os.fspath(path)}: maps ids to tokens ({shown(key)}: {shown(token)}), and GPT-2's vocab.json maps tokens "
-            "to ids: turn it round, and spell bytes as GPT-2 does (Tokenizer.save_gpt2, or `nbbpe convert --to gpt2`, "
+            "to ids: swap them, and spell bytes as GPT-2 does (Tokenizer.save_gpt2, or `nbbpe convert --to gpt2`, "
             "writes both files)"
         )
     return entries
 
 
 def vocab_of(entries: dict[str, Any], tokens: dict[str, bytes], name: str) -> dict[int, bytes]:
-    """The vocabulary of entries with their ids.
+    """Make a vocabulary from entries (spelled tokens) with their ids.
 
-    tokens : what `unspelled` gives for them; an entry that is not in it means its own UTF-8
-    name   : what errors call their place
+    tokens : the result of `unspelled` for the entries; an entry that is missing there stands for its own UTF-8
+    name   : the name of the file or its part in errors
     """
     owners: dict[int, str] = {}
     for text, token_id in entries.items():
@@ -211,8 +215,8 @@ def vocab_of(entries: dict[str, Any], tokens: dict[str, bytes], name: str) -> di
 def spelled_vocab(vocab: PackedVocab, special: Mapping[str, int] | None = None) -> dict[str, int]:
     """The spelled tokens of a vocabulary with their ids, in the order of ids.
 
-    Special tokens are spelled as they are, as others do, wherever `read_vocab` understands it. Raises ValueError where two
-    ids have equal tokens, which the format cannot hold.
+    Special tokens stay unspelled, as other libraries write them, if `read_vocab` reads the same token from that. Raises
+    ValueError if two ids have equal tokens, which the format cannot hold.
     """
     texts, ids = spelled_tokens(vocab.lengths, vocab.text), vocab.ids.tolist()
     names = {token_id: token for token, token_id in (special or {}).items() if token_of(token) == token.encode()}
@@ -225,7 +229,7 @@ def spelled_vocab(vocab: PackedVocab, special: Mapping[str, int] | None = None) 
 
 
 def _read_packed_merges(path: Path, entries: Mapping[str, int]) -> NDArray[np.int32] | None:
-    """See packed_merges."""
+    """Read the merges of a merges.txt by `packed_merges`; None if it cannot."""
     check_tokenizer_file(path)
     with open(path, "rb") as file:
         data = file.read().removesuffix(b"\n")
@@ -238,9 +242,9 @@ def _read_packed_merges(path: Path, entries: Mapping[str, int]) -> NDArray[np.in
 
 
 def read_merges(path: Path, tokens: dict[str, bytes]) -> dict[int, tuple[bytes, bytes]]:
-    """Read a merges.txt: from line number to (left, right). A first line that begins with #version is skipped.
+    """Read a merges.txt: {line number: (left, right)}. A first line that begins with #version is skipped.
 
-    tokens : some that are known, as `unspelled` gives them
+    tokens : the result of `unspelled` for some texts, whose tokens are looked up here to save time
     """
     merges: dict[int, tuple[bytes, bytes]] = {}
     for number, line in read_merge_lines(path).items():
@@ -255,7 +259,7 @@ def read_merges(path: Path, tokens: dict[str, bytes]) -> dict[int, tuple[bytes, 
 
 
 def read_merge_lines(path: Path) -> dict[int, str]:
-    """The merges of a merges.txt as they are spelled, "left right", by line number."""
+    """Read the merges of a merges.txt without unspelling them: {line number: "left right"}."""
     name = os.fspath(path)
     check_tokenizer_file(path)
     with open(path, "rb") as file:
@@ -278,16 +282,16 @@ def read_merge_lines(path: Path) -> dict[int, str]:
 def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool = True) -> None:
     """Write vocab.json and merges.txt, each as an atomic write; Ctrl-C leaves both or none.
 
-    Raises ValueError for what the format cannot hold (two ids of equal tokens, two special tokens of one id, or without the
-    version line a first merge that looks like it), or for one path for both, and FileExistsError for files of a folder that
-    Tokenizer.save wrote, before anything is written.
+    Before anything is written, raises ValueError for what the format cannot hold (two ids of equal tokens, two special
+    tokens of one id, or without a version line a first merge that looks like one) or if both paths are the same, and
+    FileExistsError for files of a folder that Tokenizer.save wrote.
     """
     check_bool("version_line", version_line)
     targets = target_of(vocab_path), target_of(merges_path)
     if targets[0] == targets[1]:
         raise ValueError(f"{os.fspath(vocab_path)!r} is given for both files, of which one would replace the other")
     for path, target in zip((vocab_path, merges_path), targets, strict=True):
-        if find_owner(target, OWN_NAMES):  # they say less than that folder's own, even of the same tokenizer
+        if find_owner(target, OWN_NAMES):  # even for the same tokenizer, as the folder's own files hold more
             raise belongs_to_folder(path)
     check_plain(model, "the format of GPT-2's files")
     if model.whole:
@@ -295,19 +299,19 @@ def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool 
             "this tokenizer takes pretokens that are tokens as they are, which merges.txt cannot express. A tokenizer.json "
             f"({WRITES_JSON}) can, and a .tiktoken file of ranks if ranks give the same ids"
         )
-    model.listed_merges()  # which raises where the model has no list
+    model.listed_merges()  # raises if the model has no list of merges
     check_distinct_ids(model.special, ", which vocab.json cannot hold")
     merges = model.merge_ids
     if merges is not None and has_twice(merges):
-        # The first of equal merges counts here, and the last in other libraries.
+        # Of equal merges, nbbpe uses the first, and other libraries the last: so only the first is written.
         _, first = np.unique(merges[:, :2], axis=0, return_index=True)
         model = copy.copy(model)
         model.merge_ids = merges[np.sort(first)]
     lines = lines_of(model)
     if not version_line and lines.startswith("#version"):
         raise ValueError(
-            "the first merge begins with '#version', by which readers take it for the version line of merges.txt, and skip "
-            "it: write that line, with version_line=True"
+            "the first merge begins with '#version', so that readers would take it for the version line of merges.txt and "
+            "skip it: write that line, with version_line=True"
         )
     with name_before(vocab_path) as new_vocab, name_before(merges_path) as new_merges:
         with name_in_errors(vocab_path):
@@ -318,22 +322,22 @@ def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool 
         is_one = n_skipped == 1
         warn_user(
             f"{os.fspath(merges_path)}: {n_skipped:,} merge{'' if is_one else 's'} begin{'s' if is_one else ''} with "
-            "'#version'. nbbpe reads such lines, and tokenizers (Hugging Face's) skips them, so that its ids may differ; "
-            f"{WRITES_JSON}, writes a file that it reads whole"
+            "'#version'. nbbpe reads such lines, but tokenizers (Hugging Face's) skips them, so that its ids may differ; "
+            f"{WRITES_JSON}, writes a file that it reads completely"
         )
 
 
 def write_vocab(path: Path, vocab: PackedVocab, special: Mapping[str, int] | None = None) -> None:
-    """Write a vocab.json as OpenAI's is, in the order of ids. Raises ValueError where two ids have equal tokens."""
-    write_text(path, json.dumps(spelled_vocab(vocab, special)))  # json.dump would do it in Python, entry by entry
+    """Write a vocab.json in the order of ids, as OpenAI's is. Raises ValueError if two ids have equal tokens."""
+    write_text(path, json.dumps(spelled_vocab(vocab, special)))  # json.dump is slow: it runs in Python, entry by entry
 
 
 def lines_of(model: Model) -> str:
-    """The lines of a merges.txt, without the first that OpenAI's has."""
+    """The lines of a merges.txt, without the version line."""
     sides = model.sides()
     return "" if sides is None else spelled_lines(*sides)
 
 
 def write_merges(path: Path, lines: str, version_line: bool = True) -> None:
-    """Write a merges.txt, whose lines `lines_of` gives; `version_line` says whether with the first that OpenAI's has."""
+    """Write a merges.txt: a version line, as OpenAI's has, if `version_line`, and `lines` (see `lines_of`)."""
     write_text(path, ("#version: 0.2\n" if version_line else "") + lines)

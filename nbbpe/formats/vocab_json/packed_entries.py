@@ -1,7 +1,7 @@
-"""The entries of a vocab.json, and its merges, as arrays: without a bytes object for each token.
+"""Reads the entries of a vocab.json, and merges, as arrays: without a bytes object for each token.
 
-If anything is unusual, the functions return None. Then gpt2.py or tokenizer_json/model_part.py reads entry by entry, and
-finds any error.
+If anything is unusual, the functions return None. Then gpt2.py or tokenizer_json/model_part.py reads them one by one, and
+raises the error if there is one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SPACE, _NEWLINE = ord(" "), ord("\n")
 
 @functools.cache
 def _bytes_of_characters() -> NDArray[np.int16]:
-    """The byte that each character stands for, by its code point, or -1; the last entry is for all code points after it."""
+    """The byte for each code point, or -1; the last entry, -1, stands for all higher code points."""
     table = np.full(max(map(ord, byte_characters().values())) + 2, -1, dtype=np.int16)
     for byte, character in byte_characters().items():
         table[ord(character)] = byte
@@ -36,12 +36,11 @@ def _bytes_of_characters() -> NDArray[np.int16]:
 
 
 def packed_entries(entries: Mapping[str, Any]) -> PackedVocab | None:
-    """The vocabulary of entries from spelled tokens to ids; None where one is empty, spells no bytes, or has an invalid
-    id."""
+    """Make a vocabulary from {spelled token: id}; None if a token is empty or does not spell bytes, or an id is invalid."""
     if set(map(type, entries.values())) != {int}:
         return None
     lengths = np.fromiter(map(len, entries), dtype=np.int64, count=len(entries))
-    # A character beyond U+FFFF becomes two that are none of the table.
+    # A character beyond U+FFFF becomes two surrogates, which are not in the table.
     characters = np.frombuffer("".join(entries).encode("utf-16-le", "surrogatepass"), dtype="<u2")
     table = _bytes_of_characters()
     text = table[np.minimum(characters, len(table) - 1)]
@@ -61,9 +60,9 @@ def packed_entries(entries: Mapping[str, Any]) -> PackedVocab | None:
 
 
 def packed_merges(lines: str, entries: Mapping[str, int]) -> NDArray[np.int32] | None:
-    """The ids of left, right and result of merges, int32[n, 3]. None where a line is not two entries whose sum is one.
+    """The ids of left, right and result of merges, int32[n, 3]; None if a line is not two entries that make another entry.
 
-    lines : each "left right", with a newline between two
+    lines : "left right" for each merge, separated by newlines
     """
     data = np.frombuffer(lines.encode("utf-8", "surrogatepass"), dtype=np.uint8)
     places = np.flatnonzero((data == _SPACE) | (data == _NEWLINE))
@@ -74,9 +73,9 @@ def packed_merges(lines: str, entries: Mapping[str, int]) -> NDArray[np.int32] |
 
 
 def packed_pairs(pairs: Sequence[Any], entries: Mapping[str, int]) -> NDArray[np.int32] | None:
-    """As `packed_merges`, of a list of strings "left right", or of lists of two; None for any other.
+    """Like `packed_merges`, from a list of strings "left right" or of lists [left, right]; None for other types.
 
-    Other than a line, such a string may hold newlines, as in vocabularies of characters.
+    Unlike a line, such a string may hold newlines, as in vocabularies of characters.
     """
     kinds = set(map(type, pairs))
     if kinds == {str} and set(map(_SPACES, pairs)) == {1}:
@@ -108,7 +107,7 @@ def ids_of_sides(
 
 
 def has_twice(merges: NDArray[np.int32]) -> bool:
-    """Whether the ids of merges, int32[n, 3], have two merges of one pair."""
+    """Whether `merges`, int32[n, 3], has two merges of the same pair."""
     pairs = np.sort(merges[:, 0].astype(np.int64) << 32 | merges[:, 1])
     return bool((np.diff(pairs) == 0).any())
 

@@ -1,6 +1,6 @@
-"""Tokens spelled as visible characters, one for each byte, as GPT-2's files and tokenizer.json have them.
+"""Spells tokens with one visible character for each byte, as GPT-2's files and tokenizer.json do, and reads them.
 
-Large vocabularies are spelled at once: a call for each token takes five to ten times as long.
+Large vocabularies are spelled in one step: a call for each token takes five to ten times as long.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from ...model.byte_alphabet import byte_characters
 
 
 def spell(token: bytes) -> str:
-    """A token as GPT-2's files write it."""
+    """Spell a token as GPT-2's files do."""
     characters = byte_characters()
     return "".join([characters[byte] for byte in token])
 
 
 @functools.cache
 def _unspelling() -> dict[int, int]:
-    """For str.translate: the byte of each character, as a code point, and for other Latin-1 one that is not a byte."""
+    """For str.translate: maps each character to its byte, and other characters of Latin-1 to 0x100, which is not a byte."""
     return dict.fromkeys(range(256), 0x100) | {ord(character): byte for byte, character in byte_characters().items()}
 
 
 def unspell(text: str) -> bytes:
-    """The token that GPT-2's files write so. Raises KeyError with the character that stands for no byte."""
+    """The token that a text spells. Raises KeyError with the first character that does not stand for a byte."""
     try:
         return text.translate(_unspelling()).encode("latin-1")
     except UnicodeEncodeError as error:
@@ -37,9 +37,9 @@ def unspell(text: str) -> bytes:
 
 
 def unspelled(texts: Iterable[str]) -> dict[str, bytes]:
-    """The tokens that are spelled so; a text with a character that stands for no byte is skipped.
+    """The token that each text spells; a text with a character that does not stand for a byte is skipped.
 
-    What is read once need not be read again: most sides of merges are texts of the vocabulary.
+    Later, sides of merges are looked up in the result, as most of them are in the vocabulary.
     """
     tokens: dict[str, bytes] = {}
     for text in texts:
@@ -49,7 +49,7 @@ def unspelled(texts: Iterable[str]) -> dict[str, bytes]:
 
 
 def token_of(text: str) -> bytes:
-    """The token of an entry of a vocab.json: what it spells, or its own UTF-8 where a character stands for no byte."""
+    """The token of an entry of a vocab.json: what it spells, or if it does not spell bytes, its own UTF-8."""
     try:
         return unspell(text)
     except KeyError:
@@ -64,14 +64,14 @@ def _code_points() -> NDArray[np.uint32]:
 
 
 def spelled_tokens(lengths: NDArray[np.int64], text: NDArray[np.uint8]) -> list[str]:
-    """The spelling of each of some tokens, given by their lengths and their bytes one after another."""
+    """Spell tokens, given by their lengths and their concatenated bytes."""
     spelled = _as_text(_code_points()[text])
     ends = np.cumsum(lengths).tolist()
     return [spelled[start:end] for start, end in pairwise([0, *ends])]
 
 
 def spelled_lines(lengths: NDArray[np.int64], text: NDArray[np.uint8]) -> str:
-    """A line for each two of some tokens, given as for `spelled_tokens`: both spelled, and a space between them."""
+    """Spell tokens, given as for `spelled_tokens`, two in each line, with a space between them."""
     characters = np.empty(len(text) + len(lengths), dtype=np.uint32)
     ends = np.cumsum(lengths + 1) - 1  # where each token has its separator
     characters[ends[::2]], characters[ends[1::2]] = ord(" "), ord("\n")
