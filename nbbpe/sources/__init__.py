@@ -2,22 +2,22 @@
 
 Read finding.py first, then inputs.py, which says what every source offers.
 
-finding.py             turns what a user gives into inputs
-inputs.py              the interface: files that are opened, inputs that are cut, parts that one worker reads
+finding.py             converts what a user gives to inputs
+inputs.py              the interface: File, Input and Part
 plain.py               files of plain text
 jsonl.py               files of JSON lines
 json_array.py          files of JSON: an array of records
 iterable.py            documents in memory
 tables/                columns of text: Parquet, Arrow files, and Arrow data in memory
-compression/           compressed files, which several workers decompress where they can be cut
-files/                 where files are: on this machine, behind a URL, by a pattern of paths
-sampling.py            a sample of the documents of a source
+compression/           decompresses files, by several workers if they can be cut
+files/                 finds and opens files: on this machine, behind a URL, by a pattern of paths
+sampling.py            samples the documents of a source
 named_texts.py         several texts with names, for reports and comparisons
 places.py              the place of a record, for messages
-tally.py               bytes read, and malformed records, which are skipped or errors
-first_bytes.py         what a file is by its first bytes, where its name says text or JSON
+tally.py               counts bytes and malformed records, which are skipped or errors
+first_bytes.py         recognises a file that is not text or JSON by its first bytes
 other_formats.py       warns of files that are probably not what their names say
-optional_packages.py   packages that only some sources need
+optional_packages.py   imports packages that only some sources need
 """
 
 from .finding import find_inputs, find_inputs_of_each

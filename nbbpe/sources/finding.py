@@ -1,4 +1,4 @@
-"""Turns a user's source into inputs: by its type, and files by the endings of their names."""
+"""Converts a user's source to inputs: by its type, and for files by the endings of their names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .tally import check_on_error
 
 _JSON_LINES = (".jsonl", ".ndjson")
 _JSON = ".json"
-# Their bytes are never the text itself, so they must not be read as plain files.
+# Files of these formats are rejected: read as plain text, their bytes would make no sense.
 _NOT_READ = (".7z", ".br", ".lz4", ".rar", ".snappy", ".tar", ".tbz2", ".tgz", ".txz", ".zip")
 
 _TABLES: dict[str, Callable[[File, str], Input]] = {
@@ -43,7 +43,7 @@ _FIELD = "text"  # the default field of records
 def find_inputs(
     source: object, field: str | None, on_error: str, argument: str = "source", documents: object = None
 ) -> list[Input]:
-    """The inputs that a source stands for, each checked as far as that is cheap.
+    """Find the inputs of a source, and check each as far as that is cheap.
 
     Parameters
     ----------
@@ -60,12 +60,15 @@ def find_inputs(
 
 
 def find_by_item(source: object, field: str | None, on_error: str, documents: object) -> list[list[Input]]:
-    """As `find_inputs`, of each item of a source: a pattern of paths is one item, and so is what is not a list."""
+    """Like `find_inputs`, but one list of inputs for each item of a source. A source that is not a list is one item."""
     return _checked(_found(source, field, on_error, "source", documents), field)
 
 
 def find_inputs_of_each(sources: Iterable[tuple[str, object]], field: str | None, on_error: str) -> list[list[Input]]:
-    """As `find_inputs`, of several sources, each with the name of its argument. Some of them may not have the field."""
+    """Like `find_inputs`, but one list of inputs for each source.
+
+    sources : the name of the argument and the source, for each. At least one must have the field; not all need it
+    """
     found = [_flat(_found(source, field, on_error, argument, None)) for argument, source in sources]
     return _checked(found, field)
 
@@ -75,17 +78,17 @@ def _flat(found: list[list[Input]]) -> list[Input]:
 
 
 def _found(source: object, field: str | None, on_error: str, argument: str, documents: object) -> list[list[Input]]:
-    """See `find_by_item`; whether the field belongs to any of them is not checked."""
+    """Do the work of `find_by_item`, except for `_checked`."""
     if field is not None and not isinstance(field, str):
         raise TypeError(f"field must be the name of a field or a column, not {shown(field)}")
     check_on_error(on_error)
-    named = _FIELD if field is None else field  # "" is a name like others
+    named = _FIELD if field is None else field  # "" is a valid name
     found: list[list[Input]]
     if documents is not None:
         if source is not None:
             raise TypeError(f"give {argument} or documents, not both")
         check_collected(documents, "documents")
-        if type(documents).__module__.startswith("pyarrow."):  # an iterable of what is not a str
+        if type(documents).__module__.startswith("pyarrow."):  # iterable, but its items are not str
             raise TypeError(f"documents is Arrow data ({type(documents).__name__}): give it as the {argument}")
         check_texts(documents, "documents", in_order=False)
         found = [[Documents(documents, "documents")]]  # type: ignore[arg-type]
@@ -95,7 +98,7 @@ def _found(source: object, field: str | None, on_error: str, argument: str, docu
         found = [[Documents(source, argument)]]  # type: ignore[arg-type]
     else:
         found = [[_input(file, named) for file in find_files(path)] for path in paths]
-    for each in _flat(found):  # first, as a folder or a missing file is not plain text
+    for each in _flat(found):  # before `_checked`, which would call a folder or a missing file plain text
         if each.file is not None and not (isinstance(each, PlainText) and not each.compression):
             refuse_pointer(each.file)
         each.check(on_error)
@@ -103,7 +106,7 @@ def _found(source: object, field: str | None, on_error: str, argument: str, docu
 
 
 def _checked(found: list[list[Input]], field: str | None) -> list[list[Input]]:
-    """The inputs themselves. Raises what `_check_field` does, and warns of text that may be of another format."""
+    """Return the inputs. Raises what `_check_field` does, and warns of plain text that may have another format."""
     inputs = _flat(found)
     _check_field(field, inputs)
     for each in inputs:
@@ -113,18 +116,18 @@ def _checked(found: list[list[Input]], field: str | None) -> list[list[Input]]:
 
 
 def _check_field(field: str | None, inputs: Sequence[Input]) -> None:
-    """Raise ValueError for a field where all inputs are plain text, documents or bare columns, of which none has one."""
+    """Raise ValueError if a field is given, but no input has fields: all are plain text, documents or bare columns."""
     if field is None or not inputs or any(map(_has_fields, inputs)):
         return
-    first, said = inputs[0], argument("field", field)
+    first, option = inputs[0], argument("field", field)
     if isinstance(first, PlainText):
         raise WrongArgument(
-            f"{said} names a field of records, and {first.file.name!r} is plain text: records are in files, or "
+            f"{option} names a field of records, and {first.file.name!r} is plain text: records are in files, or "
             f"named pipes, whose names end in {', '.join((*_JSON_LINES, _JSON, *_TABLES))}"
         )
     if isinstance(first, ArrowColumn):
-        raise WrongArgument(f"{said} names a column of a table, and the Arrow data is a column: leave it out")
-    raise WrongArgument(f"{said} names a field of records, and documents are texts themselves: leave it out")
+        raise WrongArgument(f"{option} names a column of a table, and the Arrow data is a column: leave it out")
+    raise WrongArgument(f"{option} names a field of records, and documents are texts themselves: leave it out")
 
 
 def _has_fields(each: Input) -> bool:
@@ -133,7 +136,7 @@ def _has_fields(each: Input) -> bool:
 
 
 def _input(file: File, field: str) -> Input:
-    """A file as the kind of input that its name says it is."""
+    """Make the input for a file, by the ending of its name."""
     name = os.path.basename(name_of(file)).lower()
     suffix = _ending(name)
     compression = suffix if suffix in COMPRESSIONS else ""
@@ -153,12 +156,12 @@ def _input(file: File, field: str) -> Input:
 
 
 def _ending(name: str) -> str:
-    """A name from its last dot on, which may be all of it (os.path.splitext gives nothing of `.jsonl`)."""
+    """The part of a name from its last dot on; for `.jsonl` all of it, where os.path.splitext would return ""."""
     return name[max(name.rfind("."), 0) :]
 
 
 def name_of(file: File) -> str:
-    """The name of a file, whose ending says what it holds: of a URL, what comes before the question mark."""
+    """The name of a file whose ending says what it holds; for a URL, its path, without the query."""
     return urlsplit(file.name).path if file.path is None and file.name.lower().startswith("http") else file.name
 
 
@@ -176,7 +179,7 @@ def find_files(path: Path) -> Sequence[File]:
     if closed:
         warn_user(
             f"files that {name!r} matches may be missing, as folders cannot be searched ({first_few(closed, show=repr)}): "
-            "ask for the right to read them, or leave them out of the pattern"
+            "get permission to read them, or exclude them from the pattern"
         )
     if not files:
         raise FileNotFoundError(f"no file matches the pattern {name!r}{not_meant(path)}")
@@ -184,7 +187,7 @@ def find_files(path: Path) -> Sequence[File]:
 
 
 def _paths(source: object, argument: str) -> list[Path] | None:
-    """The paths, patterns and URLs that a source names, or None where it is an iterator of documents."""
+    """The paths, patterns and URLs in a source; None if it is an iterator of documents. Raises for other sources."""
     if isinstance(source, (str, os.PathLike)):
         _check_no_text(source, f"{argument} is")
         return [os.fsdecode(source)]
@@ -213,37 +216,37 @@ def _paths(source: object, argument: str) -> list[Path] | None:
     for number, item in enumerate(source):
         if not isinstance(item, (str, os.PathLike)):
             _check_not_open(item, f"item {number:,} of {argument}")
-            is_table = is_arrow(item) or hasattr(item, "collect_schema")  # as a lazy frame has it
+            is_table = is_arrow(item) or hasattr(item, "collect_schema")  # the method of a lazy frame of polars
             way_out = "give a table or a column by itself" if is_table else "give documents as documents=[...]"
-            raise TypeError(f"item {number:,} of {argument} is {type(item).__name__}, and a list is of paths: {way_out}")
+            raise TypeError(f"item {number:,} of {argument} is {type(item).__name__}, and must be a path: {way_out}")
         _check_no_text(item, f"item {number:,} of {argument} is")
     return list(map(os.fsdecode, source))
 
 
 def is_mixture(source: object) -> bool:
-    """Whether a source seems to be a Mixture, whose class is in a layer above this one."""
+    """Whether a source looks like a Mixture. (That class is in a higher layer, and cannot be imported here.)"""
     return hasattr(source, "sources") and hasattr(source, "held_out")
 
 
 def _check_not_open(source: object, argument: str) -> None:
-    """Raise TypeError for an open file: it is an iterator of lines, but users who pass one mostly mean its text."""
+    """Raise TypeError for an open file: it is an iterator of lines, but users who pass one usually mean its text."""
     if hasattr(source, "read") and hasattr(source, "readline"):
         name = getattr(source, "name", None)
         called = f", {shown(name)}," if isinstance(name, (str, bytes, os.PathLike)) else ""
         raise TypeError(
-            f"{argument} is an open file{called} whose lines would become documents of their own: give its path, or "
+            f"{argument} is an open file{called} whose lines would become separate documents: give its path, or "
             "documents=[file.read()] for a text, or (line for line in file) if each line is a document"
         )
 
 
 def _check_no_text(path: Path, what: str) -> None:
-    """Raise FileNotFoundError, with an excerpt, for a text in place of a path, or for a name with a NUL."""
+    """Raise FileNotFoundError with an excerpt if a path looks like a text, or contains a NUL."""
     if "\0" not in os.fsdecode(path):
         if not isinstance(path, str) or is_url(path) or os.path.exists(path):
             return
         is_no_name = len(path) > LONGEST_NAME or "\n" in path
         if not is_no_name and (is_pattern(path) or not _is_text(path)):
-            return  # a name; opening it says what is wrong with it
+            return  # it looks like a path; opening it raises the error
     raise FileNotFoundError(
         f"{what} {shown(os.fsdecode(path))}, which is not a file: give the path of a file, or texts themselves as "
         "documents=[...]"
@@ -251,5 +254,5 @@ def _check_no_text(path: Path, what: str) -> None:
 
 
 def _is_text(path: str) -> bool:
-    """Whether a str that names no file looks like a text, not a misspelt path: it has spaces, or neither dot nor slash."""
+    """Whether a str that is not an existing path looks like a text: it has spaces, or neither a dot nor a slash."""
     return " " in path or not any(mark in path for mark in (".", "/", os.sep))

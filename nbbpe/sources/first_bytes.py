@@ -1,4 +1,4 @@
-"""What a file is by its first bytes, where its name says that it is text or JSON."""
+"""Recognises by its first bytes a file that is not text or JSON, although its name says so."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..system.utf16 import BEGINS_LIKE_UTF_16, begins_like_utf_16
 
 _COMPRESSED = "begins like a file of {}: decompress it, or add {} to its name"
 _TABLE = "begins like {}: give it a name that ends in {}"
-# What hardly any text begins with: most of these have a NUL byte, or are invalid UTF-8.
+# Hardly any text begins like these: most of them have a NUL byte, or are invalid UTF-8.
 _BEGINNINGS = {
     rb"\x1f\x8b": _COMPRESSED.format("gzip", ".gz"),
     rb"BZh[1-9]1AY&SY": _COMPRESSED.format("bzip2", ".bz2"),
@@ -21,13 +21,13 @@ _BEGINNINGS = {
 
 
 def begins_like(start: bytes) -> str:
-    """What a message says of a file that begins with these bytes, if it is no text; else nothing."""
+    """A message about a file that begins with these bytes, if it is not text; else ""."""
     if begins_like_utf_16(start):
         return BEGINS_LIKE_UTF_16
     return next((problem for beginning, problem in _BEGINNINGS.items() if re.match(beginning, start)), "")
 
 
 def refuse_other(start: bytes, name: str) -> None:
-    """Raise ValueError for a file of records that begins like another one, of which no record can be read."""
+    """Raise ValueError if a file of records begins like a file of another format."""
     if problem := begins_like(start):
         raise ValueError(f"{name} {problem}")

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Extent(NamedTuple):
     """The place of a part in its file: from byte `start` to byte `end`, or to the end of the file if that is None.
 
-    In a compressed file, frames (of gzip: members; of bzip2: streams) begin at `start` and `end`. The part begins `skip`
-    bytes of text after its start, and ends `end_skip` bytes of text after its end.
+    In a compressed file, frames (in gzip: members; in bzip2: streams) begin at `start` and `end`. The part begins `skip`
+    bytes of text after `start`, and ends `end_skip` bytes of text after `end`.
     """
 
     start: int = 0
@@ -31,7 +31,7 @@ class Extent(NamedTuple):
     end_skip: int = 0
 
     def n_bytes(self, compression: str) -> int | None:
-        """How many bytes of text it has; None for a compressed file, and for one that is read to its end."""
+        """The number of bytes of text; None if not known: for a compressed file, and if `end` is None."""
         return None if compression or self.end is None else self.end - self.start
 
 
@@ -46,64 +46,65 @@ class Stream(Protocol):
 
 
 class File(Protocol):
-    """Something with a name that holds bytes; it can be sent to another process."""
+    """A file, pipe or URL. It can be sent to another process."""
 
     @property
     def name(self) -> str:
-        """Its name in messages; the ending says what it holds."""
+        """The name in messages; its ending says what the file holds."""
 
     @property
     def path(self) -> Path | None:
-        """Its path in this machine's file system, None for a file elsewhere."""
+        """The path in this machine's file system; None for a file elsewhere."""
 
     def size(self) -> int | None:
-        """The number of its bytes when it was found; None if only reading can tell (a pipe)."""
+        """The number of bytes when the file was found; None if only reading can tell (a pipe)."""
 
     def mtime_ns(self) -> int | None:
-        """The time of its last change when it was found, in nanoseconds since 1970; None if not known."""
+        """The modification time when the file was found, in nanoseconds since 1970; None if not known."""
 
     def check(self) -> None:
         """Raise the OSError that opening it would raise."""
 
     def open(self) -> AbstractContextManager[BinaryIO]:
-        """The file from its first byte on; it can seek, unless `size` is None.
+        """Open the file to read from its first byte. It can seek unless `size` is None.
 
-        Raises OSError if this is not the file that was found, or if it changed within the `with` block.
+        Raises OSError if this is not the file that was found, or if it changes within the `with` block.
         """
 
     def naming_errors(self) -> AbstractContextManager[None]:
-        """A context in which an error of reading gets the file's name, if it has none."""
+        """A context in which a read error that does not name a file gets the name of this one."""
 
 
 class Part(ABC):
-    """A part that one worker reads at a time. It can be sent to another process (except that of an iterable).
+    """A part of an input, read by one worker. It can be sent to another process (except the part of an iterable).
 
-    has_records : as of the Input that it is a part of
-    is_last     : whether a file of plain text, which is a document, ends with it
+    has_records : the same as of its Input
+    is_last     : whether it is the end of a file of plain text, and so the end of a document
     """
 
     has_records = True
     is_last = False
 
     def span(self) -> tuple[int, int | None]:
-        """Its start and end in its input, in bytes, or in rows of a table; None for the end of the input."""
+        """The start and end of the part in its input, in bytes, or in rows of a table; None for the end of the input."""
         return 0, None
 
     @abstractmethod
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> AbstractContextManager[Windows]:
-        """The windows of the part's text.
+        """Read the part's text window by window.
 
-        With `at_once`, no document is divided among windows. After each document stands a break whose id is `separator`,
-        which may be NO_ID. `tally` counts the bytes that are read and the malformed records.
+        at_once   : True so that each document is in one window
+        separator : the id of the break after each document; may be NO_ID
+        tally     : counts the bytes read and the malformed records
         """
 
 
 class Input(ABC):
     """One source of text: a file, or an iterable of documents.
 
-    file        : the file that it reads; None if there is none
-    has_records : whether each of its documents is a record, row or item; not text that special tokens divide
-    in_python   : whether reading it takes Python more than a moment, so that threads would wait for each other
+    file        : the file that is read; None if there is none
+    has_records : whether each document is a record, row or item, and not text that special tokens divide
+    in_python   : whether reading runs much Python code, so that threads would wait for each other
     """
 
     file: File | None = None
@@ -111,33 +112,32 @@ class Input(ABC):
     in_python = False
 
     def path(self) -> Path | None:
-        """Its path in the file system, None if it has none."""
+        """The path in the file system; None if there is none."""
         return None if self.file is None else self.file.path
 
     def size(self) -> int | None:
-        """Its bytes in the file system, the sum of what its parts read, see File; None if not known."""
+        """The number of bytes in the file system, which the parts together read; None if not known. See File."""
         return None if self.file is None else self.file.size()
 
     def mtime_ns(self) -> int | None:
-        """The time of its last change, see File."""
+        """The modification time, see File."""
         return None if self.file is None else self.file.mtime_ns()
 
     def is_read_once(self) -> bool:
-        """Whether its text can be read only once: a pipe, an iterator, a stream."""
+        """Whether the text can be read only once: from a pipe, an iterator, a stream."""
         return self.path() is not None and self.size() is None
 
     @abstractmethod
     def n_text(self) -> int:
-        """About how many bytes of text it holds, 0 if not known: to decide whether several workers pay off, and how to
-        cut."""
+        """An estimate of the bytes of text, 0 if not known: for the number of workers, and the size of parts."""
 
     def most_text(self) -> int | None:
-        """How many bytes of text it holds at most; None if only reading tells, as of what is compressed."""
+        """An upper limit for the bytes of text; None if only reading can tell, as for compressed files."""
         return None
 
     @abstractmethod
     def check(self, on_error: str) -> None:
-        """Raise the errors that reading its beginning would raise, as far as that is cheap, before long work begins."""
+        """Raise the errors that reading the beginning would raise, if checking is cheap; called before long work."""
 
     @abstractmethod
     def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
@@ -148,9 +148,9 @@ class Input(ABC):
 
 
 class ReadOnce(Input, Part):
-    """An Input of records in memory, and its one Part: it is read in one go, and in this process.
+    """An Input of records in memory, which is also its only Part. It is read in this process.
 
-    It has no file, and its size is not known.
+    There is no file, and the size is not known.
     """
 
     def is_read_once(self) -> bool:
@@ -173,7 +173,10 @@ def total_size(inputs: Sequence[Input]) -> int | None:
 
 
 def check_read_again(name: str, times: str, inputs: Sequence[Input]) -> None:
-    """Raise WrongArgument for a pipe among the inputs of the argument of this name, which is read so many times."""
+    """Raise WrongArgument if one of the inputs of an argument is a pipe, but must be read several times.
+
+    times : how often, in the message, such as "twice"
+    """
     for each in inputs:
         if each.file is not None and each.is_read_once():
             raise WrongArgument(

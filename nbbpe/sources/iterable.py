@@ -1,4 +1,4 @@
-"""An iterable of documents, read once and in this process."""
+"""Reads an iterable of documents, once and in this process."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ LONGEST_NAME = 4096  # characters
 
 
 class Documents(ReadOnce):
-    """Documents as str or bytes: an Input, and its one Part. Errors that the iterable raises are passed on.
+    """Documents as str or bytes: an Input, and its only Part. Errors that the iterable raises are passed on.
 
-    argument : what warnings call them
+    argument : the name of the argument, for warnings
     """
 
     in_python = True
@@ -43,7 +43,7 @@ class Documents(ReadOnce):
         is_empty = True
         for number, document in enumerate(_no_names(self._documents)):
             is_empty = False
-            if document is None and tally.skips:  # as a null in a column
+            if document is None and tally.skips:  # like a null in a column
                 tally.malformed(Document(number), "the text is None, and must be str or bytes")
                 continue
             data = one_to_bytes(document, "document", number)
@@ -54,7 +54,7 @@ class Documents(ReadOnce):
 
 
 def _no_names(documents: Iterable[Text]) -> Iterator[Text]:
-    """The documents, with a warning if the first is the name of a file, as from glob.iglob; TypeError if it is a path."""
+    """Yield the documents. Warns if the first is the name of a file, as from glob.iglob; raises TypeError for a path."""
     iterator = iter(documents)
     for first in iterator:
         if isinstance(first, os.PathLike):
@@ -66,9 +66,9 @@ def _no_names(documents: Iterable[Text]) -> Iterator[Text]:
     yield from iterator
 
 
-def warn_of_nothing(what: str) -> None:
-    """Warn of what can be read once, and gives nothing."""
-    warn_user(f"{what}: if it was used before, it is at its end, so make a new one for each use")
+def warn_of_nothing(problem: str) -> None:
+    """Warn about an iterator that gives no documents, probably because it was used before."""
+    warn_user(f"{problem}: if it was used before, it is at its end, so make a new one for each use")
 
 
 def warn_of_name(first: str | bytes) -> None:

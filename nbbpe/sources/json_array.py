@@ -1,4 +1,4 @@
-"""Files of JSON, .json: an array of records, or, as many are, JSON lines under this name."""
+"""Reads .json files: an array of records, or JSON lines, which often have this name."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 20
 _SPACE = " \t\n\r"
-_LONGEST_WORD = 16  # characters, more than -Infinity has, or an escape in a string
+_LONGEST_WORD = 16  # characters; -Infinity, and an escape in a string, have fewer
 
 
 @dataclass(frozen=True, eq=False)
 class JsonFilePart(Part):
-    """All records of a file, of an array or in lines; see Part."""
+    """All records of a file, in an array or in lines; see Part."""
 
     file: File
     compression: str
@@ -41,7 +41,7 @@ class JsonFilePart(Part):
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         with open_stream(self.file, self.compression, tally) as stream:
-            has_lines, n_before, blocks = _look_into(_blocks(stream), self.file.name)
+            has_lines, n_before, blocks = _recognise(_blocks(stream), self.file.name)
             if has_lines:
                 lines = JsonPart(self.file, self.compression, WHOLE, self.field)
                 yield Records(lines, BlockStream(blocks), specials, separator, tally, n_before)
@@ -49,7 +49,7 @@ class JsonFilePart(Part):
                 yield DocumentReader(self._documents(blocks, tally), specials, separator)
 
     def _documents(self, blocks: Iterator[bytes], tally: Tally) -> Iterator[bytes]:
-        """The text of each record of an array, as UTF-8."""
+        """Yield the text of each record of an array, as UTF-8."""
         for number, record in enumerate(_records(blocks, self.file.name)):
             try:
                 text = text_of(record, self.field)
@@ -60,17 +60,17 @@ class JsonFilePart(Part):
 
 
 def _blocks(stream: Stream) -> Iterator[bytes]:
-    """The bytes of a stream."""
+    """Yield the bytes of a stream in blocks."""
     buffer = memoryview(bytearray(_BLOCK))
     while n := stream.readinto(buffer):
         yield bytes(buffer[:n])
 
 
-def _look_into(blocks: Iterator[bytes], name: str) -> tuple[bool, int, Iterator[bytes]]:
-    """Whether text begins as JSON lines do, not as an array; how many lines come before; and the blocks from there on.
+def _recognise(blocks: Iterator[bytes], name: str) -> tuple[bool, int, Iterator[bytes]]:
+    """Return (whether the file is JSON lines, not an array; empty lines before the first record; the blocks from there on).
 
-    A pipe can be read once only, and of space before the first record there may be gigabytes. Raises ValueError that names
-    the file for one of another kind.
+    Whitespace before the first record, which may be gigabytes, is dropped, as a pipe can be read only once. Raises
+    ValueError that names the file if it has another format.
     """
     start = b""
     for block in blocks:
@@ -87,12 +87,12 @@ def _look_into(blocks: Iterator[bytes], name: str) -> tuple[bool, int, Iterator[
         if len(start) > 1 or not (block := next(blocks, b"")):
             break
         start += block
-    # An object over several lines is neither; reading it as an array says so.
+    # An object on several lines is neither; reading it as an array raises the error.
     return start.startswith(b"{") and start[1:2] != b"\n", n_lines, itertools.chain([start], blocks)
 
 
 def _records(blocks: Iterator[bytes], name: str) -> Iterator[object]:
-    """The items of an array, which is never held whole. Raises ValueError where it is none, or something follows it."""
+    """Yield the items of an array, of which only a part is in memory. Raises ValueError for invalid JSON."""
     text = _JsonText(blocks, name)
     begin = text.next_sign()
     if not begin:
@@ -114,9 +114,9 @@ def _records(blocks: Iterator[bytes], name: str) -> Iterator[object]:
 
 
 class _JsonText:
-    """The text of a file of JSON, of which no more is held than an item takes, and a block.
+    """The text of a JSON file, of which about one item and one block are in memory at a time.
 
-    n_items : how many have been read
+    n_items : the number of items read so far
     """
 
     def __init__(self, blocks: Iterator[bytes], name: str) -> None:
@@ -125,11 +125,11 @@ class _JsonText:
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._parse = json.JSONDecoder(parse_int=float).raw_decode
         self._text, self._place = "", 0
-        self._is_whole = False  # whether all has been read
+        self._is_whole = False  # whether the file has been read to its end
         self.n_items = 0
 
     def next_sign(self) -> str:
-        """The next character that is no space; "" at the end."""
+        """The next character that is not whitespace; "" at the end."""
         while True:
             text, place = self._text, self._place
             while place < len(text):
@@ -143,23 +143,23 @@ class _JsonText:
             self._read()
 
     def skip(self) -> None:
-        """Go on to what follows the next character."""
+        """Skip the next character."""
         self._place += 1
 
     def item(self) -> object:
-        """The next item of an array. Raises ValueError for what is none, and at the end of the text."""
+        """Read the next item of an array. Raises ValueError for invalid JSON, and at the end of the text."""
         if not self.next_sign():
             raise ValueError(f"{self._name!r}: the array has no end")
         while True:
             try:
                 item, end = self._parse(self._text, self._place)
             except json.JSONDecodeError as error:
-                if self._is_whole or not _may_be_begun(error, self._text):
+                if self._is_whole or not _may_be_incomplete(error, self._text):
                     raise self._error(f"this is not JSON: {error.msg.removesuffix(' starting at')}") from None
             except RecursionError:
                 raise self._error("this is JSON that is nested too deeply") from None
             else:
-                # A number may go on: of 1e-5, what was read may be 1 or 1e-.
+                # A number may be incomplete: of 1e-5, perhaps only 1 is in memory.
                 if self._is_whole or not isinstance(item, float) or end + _LONGEST_WORD <= len(self._text):
                     self._place = end
                     self.n_items += 1
@@ -170,7 +170,7 @@ class _JsonText:
         return ValueError(f"{self._name!r}, record {self.n_items:,} (from 0): {problem}")
 
     def _read(self) -> None:
-        """Read more text: as much as was not understood, or a long item would be looked through again and again."""
+        """Read more text: as much as is not parsed yet, so that a long item is not parsed again after each block."""
         self._text = self._text[self._place :]
         self._place = 0
         size = max(_BLOCK, len(self._text))
@@ -187,13 +187,13 @@ class _JsonText:
         self._text = "".join(more)
 
 
-def _may_be_begun(error: json.JSONDecodeError, text: str) -> bool:
-    """Whether more text could mend an error: in the last word, or of a string without an end."""
+def _may_be_incomplete(error: json.JSONDecodeError, text: str) -> bool:
+    """Whether the error may only mean that more text is needed: it is in the last word, or in a string without an end."""
     return error.pos + _LONGEST_WORD > len(text) or error.msg.startswith("Unterminated string")
 
 
 class JsonArray(JsonLines):
-    """A file of an array of records, or of JSON lines; see Input."""
+    """A .json file, with an array of records or JSON lines; see Input."""
 
     in_python = True
 
@@ -202,5 +202,5 @@ class JsonArray(JsonLines):
         return JsonFilePart(self.file, self.compression, self._field)
 
     def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
-        """See Input. An array is one part: where its records begin only reading can tell."""
+        """See Input. An array is one part, as only reading it from the beginning tells where records begin."""
         return [self._whole()]

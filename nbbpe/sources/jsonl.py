@@ -1,4 +1,4 @@
-"""Files of JSON lines: one record a line, with the text of a document in one of its fields."""
+"""Reads files of JSON lines: one record per line, with the text of a document in one of its fields."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
     from ..text.chunks import CutRules
 
-_MOST_ESTIMATE = 2  # times the text that is expected: chunks for so much, as what is left is one chunk
-_FEW_THREADS = 3  # one thread at a time decompresses, which is enough for so many
-_SLOW = (".bz2",)  # but to decompress this takes much longer than to encode
+_MOST_ESTIMATE = 2  # chunks are planned for twice the estimated text, as all text after the last planned chunk is in it
+_FEW_THREADS = 3  # up to so many threads, it is enough that one at a time decompresses
+_SLOW = (".bz2",)  # except for this format: decompressing takes much longer than encoding
 _BOM = b"\xef\xbb\xbf"
-# A number of five thousand digits is valid JSON, but int refuses it; no number's value is ever used here.
+# Integers are parsed as float: int rejects a number of five thousand digits, which is valid JSON. Values are never used.
 _parse = json.JSONDecoder(parse_int=float).decode
 _KINDS = {dict: "an object", list: "an array", str: "a string", float: "a number", bool: "a boolean", type(None): "null"}
 
 
 @dataclass(frozen=True, eq=False)
 class JsonPart(FilePart):
-    """Lines of a file, with their newlines; see Part."""
+    """Lines of a file; see Part."""
 
     field: str
 
@@ -51,7 +51,7 @@ class JsonPart(FilePart):
 
 @dataclass(frozen=True, eq=False)
 class JsonChunk(Part):
-    """Lines of a compressed file that several threads read; see Part. It cannot be sent to another process."""
+    """Some of the lines of a compressed file that several threads read; see Part. It cannot be sent to another process."""
 
     of: JsonPart
     chunks: LineChunks
@@ -68,12 +68,14 @@ class JsonChunk(Part):
 
 
 def shared_by_threads(parts: Sequence[Part], n_text: int, n_threads: int) -> Sequence[Part]:
-    """The parts of an input of about `n_text` bytes of text, as so many threads in this process may best read them.
+    """The parts of an input, changed if that is better for `n_threads` threads in this process.
 
-    They are other ones for a compressed file, of one frame or, for few threads, of several.
+    A compressed file of JSON lines with one frame, or for few threads with several, is divided into chunks of lines.
+
+    n_text : about how many bytes of text the input has
     """
     first = parts[0]
-    # A remote file stays one part: messages name lines, and to count those before a chunk, the file is read once more.
+    # A remote file stays one part: a message with a line number would read it again, to count the lines before a chunk.
     if not isinstance(first, JsonPart) or not first.compression or first.file.path is None:
         return parts
     n_chunks = _MOST_ESTIMATE * n_text // CHUNK_BYTES + 1
@@ -85,12 +87,12 @@ def shared_by_threads(parts: Sequence[Part], n_text: int, n_threads: int) -> Seq
 
 
 class Records(RowWindows):
-    """Reads the texts of records, those of one window of lines at a time; see RowWindows."""
+    """Reads the texts of records, one window of lines at a time; see RowWindows."""
 
     def __init__(
         self, part: JsonPart, stream: Stream, specials: SpecialTokens, separator: int, tally: Tally, n_before: int = 0
     ) -> None:
-        """`n_before` is how many lines of the part are not in the stream."""
+        """`n_before` is the number of lines of the part that are not in the stream."""
         super().__init__(specials, separator)
         self._part = part
         self._tally = tally
@@ -98,9 +100,9 @@ class Records(RowWindows):
         self._reader = Reader(stream, part.extent.n_bytes(part.compression), _no_specials())
         self.n_expected = self._reader.n_expected
         self._lines: Window | None = None
-        self._position = 0  # of the next line in the window
-        self._n_lines = n_before  # before it in the part
-        self._has_texts = False  # whether some record so far had one
+        self._position = 0  # where the next line starts in the window
+        self._n_lines = n_before  # lines before it in the part
+        self._has_texts = False  # whether a record so far had a text
 
     def advance(self, taken: int) -> Window | None:
         while True:
@@ -112,10 +114,13 @@ class Records(RowWindows):
                 return None
             self._position = self._lines.start
             self._lines.data[self._lines.end] = 0
-            self._make_room(len(self._lines.data))  # for no text is longer than its line
+            self._make_room(len(self._lines.data))  # enough, as no text is longer than its line
 
     def _take(self) -> tuple[int, int]:
-        """Take the next lines of the window; returns how many bytes they became, and how many records."""
+        """Read the next lines of the window into `_out` and `_breaks`; returns (bytes of their texts, records).
+
+        The kernel reads usual lines. It stops at a line that it does not understand, which `_text` then reads.
+        """
         from ..kernels.records.json_lines import take_lines
 
         n_bytes = n_records = 0
@@ -141,7 +146,7 @@ class Records(RowWindows):
         return n_bytes, n_records
 
     def _text(self, line: bytes) -> bytes | None:
-        """The text of a line's record, as UTF-8, as `json` reads it; None for a line without one."""
+        """The text of the record in a line, as UTF-8, parsed by `json`; None for an empty line or a skipped record."""
         self._n_lines += 1
         part = self._part
         line = line.removesuffix(b"\n")
@@ -159,7 +164,7 @@ class Records(RowWindows):
             problem = str(error)
             if is_first and line.lstrip().startswith(b"["):
                 problem += "; if the file is one array of records, its name must end in .json"
-            # Of a part whose first record has no such field, none is likely to have it.
+            # If no record so far has had such a field, the argument is probably wrong, and not this record.
             self._tally.malformed(line_of_file, problem, isinstance(error, WrongArgument) and not self._has_texts)
             return None
 
@@ -171,7 +176,7 @@ def _no_specials() -> SpecialTokens:
 
 
 def _text(line: bytes, field: str) -> str:
-    """The text in a line's record. Raises ValueError that says what is bad about it."""
+    """The text of the record in a line. Raises ValueError that says what is wrong with the record."""
     try:
         record = _parse(line.decode())
     except UnicodeDecodeError as error:
@@ -185,7 +190,7 @@ def _text(line: bytes, field: str) -> str:
 
 
 def text_of(record: object, field: str) -> str:
-    """The text in a record. Raises ValueError that says what is bad about it, WrongArgument where it has other fields."""
+    """The text of a record. Raises ValueError that says what is wrong, or WrongArgument if it has only other fields."""
     if not isinstance(record, dict):
         raise ValueError(f"the record is {_KINDS[type(record)]}, and must be an object")
     try:
@@ -193,7 +198,7 @@ def text_of(record: object, field: str) -> str:
     except KeyError:
         if not record:
             raise ValueError(f"the record has no field {field!r}, but none at all") from None
-        way_out = f"name the text's with {argument('field', ...)}"
+        way_out = f"name the right one with {argument('field', ...)}"
         raise WrongArgument(f"the record has no field {field!r}, but {first_few(list(record))}; {way_out}") from None
     if not isinstance(text, str):
         way_out = way_out_of_nested() if isinstance(text, (dict, list)) else ""
@@ -209,7 +214,7 @@ class JsonLines(CompressibleFile):
         self._field = field
 
     def check(self, on_error: str) -> None:
-        """See Input. A field that is nowhere is noticed in the first record."""
+        """See Input. The first record is read, to notice a field that no record has."""
         super().check(on_error)
         if on_error == "raise" and self.size() is not None:
             with self._whole().open(_no_specials(), False, NO_ID, Tally(on_error)) as windows:

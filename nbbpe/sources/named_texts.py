@@ -1,4 +1,4 @@
-"""Several texts with names, as reports and comparisons take them."""
+"""Reads the argument `on` of reports and comparisons: several texts with names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Texts = Mapping[str, object] | Sequence[Path] | Path
 
 
 def named_sources(on: Texts) -> dict[str, object]:
-    """The source of each text by its name. Raises TypeError or ValueError for what names none."""
+    """The source of each text, by its name. Raises TypeError or ValueError if `on` is invalid."""
     if isinstance(on, (str, os.PathLike)):
         on = [on]
     if isinstance(on, Mapping):
@@ -37,19 +37,19 @@ def named_sources(on: Texts) -> dict[str, object]:
 
 
 def inputs_of_each(sources: Mapping[str, object], field: str | None, on_error: str) -> dict[str, list[Input]]:
-    """The inputs of each text. Raises TypeError or ValueError for invalid ones."""
+    """The inputs of each text, by its name. Raises what `find_inputs` does."""
     found = find_inputs_of_each([("on", source) for source in sources.values()], field, on_error)
     return dict(zip(sources, found, strict=True))
 
 
 def check_distinct(names: Sequence[str]) -> None:
-    """Raise WrongArgument for texts of the same name, of which figures by name would have the last alone."""
+    """Raise WrongArgument if two texts have the same name, as results by name would only have the last."""
     for number, name in enumerate(names):
         if name in names[:number]:
             raise WrongArgument(f"two texts have the name {name!r}, so that one would be lost: give each once")
 
 
 def short_names(paths: Sequence[str]) -> list[str]:
-    """The names of files without their folders, where these tell them apart."""
+    """The names of files without their folders, if they are distinct; else the paths."""
     short = [os.path.basename(path) for path in paths]
     return short if len(set(short)) == len(set(paths)) else list(paths)

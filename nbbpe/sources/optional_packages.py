@@ -1,4 +1,4 @@
-"""Packages that only some sources need, and the error where one is missing or too old."""
+"""Imports packages that only some sources need, with an error if one is missing or too old."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import importlib
 import sys
 from typing import Any
 
-# The oldest pyarrow that gives and takes all kinds of Arrow data, as the string views of polars; as in pyproject.toml.
+# The oldest pyarrow that supports all kinds of Arrow data, such as the string views of polars. Also in pyproject.toml.
 OLDEST_PYARROW = 18
-# Python's own from 3.14 on, and before that a package of the same interface.
+# Part of Python from 3.14 on; before that, a package with the same interface.
 ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-_OF_PYTHON = ("bz2", "lzma", "zlib", "compression.zstd")  # left out where the headers of a library were missing
+_OF_PYTHON = ("bz2", "lzma", "zlib", "compression.zstd")  # missing if Python was built without a library's headers
 
 
 def require(module: str, name: str, what: str | None = None) -> Any:
-    """A module of the extra `data`, or one of Python itself that not all builds have.
+    """Import a module of the extra `data`, or a module of Python that not all builds have.
 
-    Raises ImportError that says what needs it, and how to get it, also if it is too old.
+    name : what is read with it, for the error
+    what : what needs it, if nothing is read
 
-    name : of what is read with it; what : what else needs it, if nothing is read
+    Raises ImportError that says what needs the module and how to get it, also if it is too old.
     """
     package = module if module == ZSTD else module.split(".")[0]
     try:

@@ -1,4 +1,4 @@
-"""Files that are probably not what their names say, or no plain text: recognised by their names and first bytes."""
+"""Warns of files that are probably not plain text, or not what their names say, by their names and first bytes."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ _LOOKED_AT = 1 << 12  # bytes
 
 
 def refuse_pointer(file: File) -> None:
-    """Raise ValueError for a pointer of Git LFS in the place of a file of this machine that holds no plain text."""
+    """Raise ValueError if a file of this machine, which should not be plain text, is a pointer of Git LFS."""
     if _is_pointer(file):
         raise ValueError(f"{file.name!r} {IS_LFS_POINTER}")
 
 
 def _is_pointer(file: File) -> bool:
     size = file.size() if file.path is not None else None
-    if not size or size > LARGEST_LFS_POINTER:  # there may be thousands of larger files, which need not be opened
+    if not size or size > LARGEST_LFS_POINTER:  # larger files, of which there may be thousands, need not be opened
         return False
     with file.open() as raw:
         return is_lfs_pointer(raw, size)
 
 
 def warn_of_other_formats(text: PlainText, name: str) -> None:
-    """Warn if a file of plain text has the name of another format, contains NUL bytes, or begins like one in UTF-16, a
-    compressed one, a table, JSON or a pointer of Git LFS.
+    """Warn if a file of plain text has the name of another format, contains NUL bytes, or begins like UTF-16, a compressed
+    file, a table, JSON or a pointer of Git LFS.
 
-    name : the one whose ending says what the file holds
+    name : the result of `name_of` in finding.py
     """
     suffix = os.path.splitext(name.lower().removesuffix(text.compression))[1]
     problem = next((problem for suffixes, problem in _BY_NAME.items() if suffix in suffixes.split()), None)

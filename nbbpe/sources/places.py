@@ -1,4 +1,4 @@
-"""The place of a record, for messages."""
+"""Places of records in their sources, for messages."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _BLOCK = 1 << 18
 
 
 class Line(NamedTuple):
-    """A line of a file: line `number`, from 1, of those in a part of it, which begins as Extent says.
+    """A line of a file: line `number`, from 1, of a part of the file. The part begins at `start` and `skip`, see Extent.
 
-    With a `start` of 0, `skip` may be bytes of the text of several frames.
+    If `start` is 0, `skip` may be larger than the text of the first frame.
     """
 
     name: str
     number: int
-    path: Path | None = None  # where the part is not the file's first
+    path: Path | None = None  # needed if the part is not the first of the file
     start: int = 0
     skip: int = 0
     compression: str = ""
@@ -29,16 +29,16 @@ class Line(NamedTuple):
     def __str__(self) -> str:
         try:
             return f"{self.name!r}, line {self._lines_before() + self.number:,}"
-        except OSError:  # the file is gone by now: a message about a record must not end a run that has read all records
+        except OSError:  # the file is gone by now; as all records are read, a message must not end the run
             return f"{self.name!r}, line {self.number:,} after byte {self.start or self.skip:,}"
 
     def _lines_before(self) -> int:
-        """A worker that began in the middle of a file does not know line numbers; they are counted only for messages."""
+        """Count the lines before the part. Done only for messages: a worker does not know them for a part inside a file."""
         if self.path is None or not (self.start or self.skip):
             return 0
         buffer = bytearray(_BLOCK)
         n_lines = n_read = 0
-        # Up to a frame, or up to some byte: of the file, or of the text of all its frames.
+        # Read up to the frame at `start` and `skip` bytes of it; or up to a byte of the text.
         is_frame = bool(self.compression and self.start)
         most, before = (None, Extent(0, self.start, 0, self.skip)) if is_frame else (self.start or self.skip, WHOLE)
         with open_stream(find_local(self.path), self.compression, Tally("raise"), before, reads_ahead=False) as stream:

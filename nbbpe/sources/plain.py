@@ -1,4 +1,4 @@
-"""Files of plain text: cut at special tokens and certain boundaries, read window by window."""
+"""Reads files of plain text, which can be cut at special tokens and at certain boundaries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TextPart(FilePart):
 
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
-        """See Part. The whole file is a document: those that special tokens make of it bring their own separators."""
+        """See Part. A separator follows only the end of the file; special tokens inside it are separators themselves."""
         with open_stream(self.file, self.compression, tally, self.extent) as stream:
             reader = Reader(stream, self.extent.n_bytes(self.compression), specials, at_once)
             if self.is_last and separator != NO_ID:
@@ -39,7 +39,7 @@ class TextPart(FilePart):
 
 
 class _Followed(Windows):
-    """A reader with one more window at the end."""
+    """The windows of a reader, followed by one more."""
 
     def __init__(self, reader: Windows, last: Window) -> None:
         self.n_expected = reader.n_expected

@@ -1,7 +1,7 @@
-"""A sample of the documents of a source, the same for any number of workers and any order of files.
+"""Samples the documents of a source; the sample is the same for any number of workers and any order of files.
 
-Whether a document is in a sample is decided by a digest of its bytes, keyed by a seed. So of two equal documents both are
-in a sample or neither, and none is on both sides of a held-out set.
+A digest of a document's bytes, keyed by a seed, decides whether it is in a sample. So if two documents are equal, both are
+in a sample or neither, and no text is both in a held-out set and outside of it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NEWLINE = ord("\n")
 
 
 class Sample(NamedTuple):
-    """The documents whose digests, as a share of all digests, are at least `low` and less than `high`."""
+    """The documents whose digests, scaled to 0 to 1, are at least `low` and less than `high`."""
 
     seed: int
     low: float
@@ -46,7 +46,7 @@ class Sample(NamedTuple):
 class SampledInput(Input):
     """The documents of an input that are in a sample; see Input.
 
-    In plain text they are what special tokens divide, or lines without special tokens.
+    In plain text, special tokens divide documents; without special tokens, each line is one.
     """
 
     def __init__(self, source: Input, sample: Sample) -> None:
@@ -62,7 +62,7 @@ class SampledInput(Input):
         self._source.check(on_error)
 
     def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
-        """See Input. A file of plain text that special tokens divide is one part, as a cut could divide a document."""
+        """See Input. A file of plain text with special tokens is one part, as cutting it could divide a document."""
         source, dividers = self._source, rules.special_tokens
         if not isinstance(source, PlainText):
             return [SampledPart(part, self._sample) for part in source.cut(part_bytes, rules)]
@@ -76,8 +76,8 @@ class SampledInput(Input):
 class SampledPart(Part):
     """The documents of a part that are in a sample; see Part.
 
-    dividers : the special tokens that divide its text into documents; none where it has documents, whatever they spell.
-        Those that are looked for in documents may be others: runs of spaces, for example, divide none
+    dividers : the special tokens that divide the text into documents; none if the part has records. (They may be fewer than
+        those found in documents: runs of spaces, for example, do not divide documents)
     """
 
     part: Part
@@ -122,17 +122,17 @@ class _SampledWindows(RowWindows):
 
 @dataclass(frozen=True, eq=False)
 class LinesPart(FilePart):
-    """Lines of a file of plain text, newlines included, each of which is a document; see Part."""
+    """Lines of a file of plain text. Each, with its newline, is a document; see Part."""
 
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
-        """See Part. A break of no bytes ends each line; no special tokens are found."""
+        """See Part. An empty break ends each line; special tokens are not searched."""
         with open_stream(self.file, self.compression, tally, self.extent) as stream:
             yield _LineWindows(Reader(stream, self.extent.n_bytes(self.compression), specials, at_once))
 
 
 class _LineWindows(Windows):
-    """Windows of plain text with a break of no bytes after each line; long lines are cut."""
+    """Windows of plain text with an empty break after each line; long lines are cut."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -147,7 +147,7 @@ class _LineWindows(Windows):
 
 
 def _with_cuts(window: Window, ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The ends of lines, and between them the places where lines are cut that are too long; not within a character."""
+    """Add to the ends of lines the places where too long lines are cut; these are not inside a character."""
     bounds = np.concatenate([[window.start], ends, [window.end]])
     cuts = []
     for line in np.flatnonzero(np.diff(bounds) > _LONGEST_LINE).tolist():

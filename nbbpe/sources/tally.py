@@ -1,4 +1,4 @@
-"""Figures of reading: the bytes read, and malformed records, which are errors, or are skipped and counted."""
+"""Counts the bytes read, and malformed records, which are either errors, or skipped and counted."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _MAX_NAMED = 5  # skipped records that the warning names
 
 
 def way_out_of_nested() -> str:
-    """The end of a message about an object, an array or the like in the place of a text."""
-    given = argument("documents", ...)
-    return f": give texts from within records as an iterator, with {given}: (record['a']['b'] for record in records)"
+    """The end of a message about an object, an array or the like where a text is expected."""
+    option = argument("documents", ...)
+    return f": give texts from within records as an iterator, with {option}: (record['a']['b'] for record in records)"
 
 
 def check_on_error(on_error: str) -> None:
-    """Raise ValueError for what is not one of ON_ERROR."""
+    """Raise ValueError unless the argument is one of ON_ERROR."""
     check_one_of("on_error", on_error, ON_ERROR)
 
 
 class Skipped(NamedTuple):
-    """Skipped records: how many, and for the first few the place, one of places.py, and the reason."""
+    """Skipped records: their number, and for the first few of them the place (see places.py) and the reason."""
 
     n: int
     first: Sequence[tuple[object, str]]
@@ -48,9 +48,9 @@ class Tally:
         return self._on_error == "skip"
 
     def malformed(self, place: object, reason: str, wrong_field: bool = False) -> None:
-        """Count a malformed record, or raise ValueError that names it; with `wrong_field`, WrongArgument.
+        """Count a malformed record, or raise ValueError that names it.
 
-        wrong_field : whether the argument `field` is wrong, and not the record
+        wrong_field : whether the argument `field` is wrong, and not the record; then the error is a WrongArgument
         """
         if not self.skips:
             kind = WrongArgument if wrong_field else ValueError
@@ -71,7 +71,7 @@ class Tally:
 
 
 def warn_of_skipped(parts: Iterable[Skipped]) -> None:
-    """One warning about all skipped records, in the order of the parts; none if nothing was skipped."""
+    """Give one warning about all skipped records, in the order of the parts, if there are any."""
     parts = list(parts)
     n = sum(part.n for part in parts)
     if not n:

@@ -1,8 +1,8 @@
-"""Compressed files, decompressed while other text is worked on, and cut where several workers can begin.
+"""Reads compressed files: decompresses them in a separate thread, and cuts them into parts for several workers.
 
-compressed.py          the bytes of a file as a stream, decompressed if its name says so
-read_ahead.py          the thread that reads such a stream in advance
-compressible.py        files of text that may be compressed, and where they can be cut
-frames.py              where the frames of a compressed file begin
-line_chunks.py         a compressed file of lines that several threads read
+compressed.py          opens a file as a stream, decompressed if its name says that it is compressed
+read_ahead.py          reads a stream in advance, in a thread
+compressible.py        cuts files of text that may be compressed
+frames.py              finds where the frames of a compressed file begin
+line_chunks.py         divides a compressed file of lines among threads
 """

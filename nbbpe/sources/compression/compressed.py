@@ -1,4 +1,4 @@
-"""The bytes of a file as a stream, decompressed if its name says that it is compressed."""
+"""Opens a file as a stream of bytes, decompressed if its name says that it is compressed."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ..optional_packages import ZSTD, require
 from ..tally import Tally
 from .read_ahead import read_ahead
 
-_READ_AHEAD = 1 << 20  # bytes of a compressed file from which on a thread decompresses it in advance
-_ROOM = 1 << 18  # bytes that are decompressed at a time
+_READ_AHEAD = 1 << 20  # bytes; a thread decompresses larger files in advance
+_ROOM = 1 << 18  # bytes of text that are decompressed at a time
 _MOST_XZ_MEMORY = 1 << 31  # 65 MB for `xz -9`; the format allows more than 4 GB
 _BLOCK = 1 << 18
-_GZIP_FORMAT = 31  # wbits of zlib, for the largest window in gzip's format
+_GZIP_FORMAT = 31  # wbits of zlib: gzip's format, with the largest window
 
 
 @contextmanager
 def open_stream(
     file: File, compression: str, tally: Tally, extent: Extent = WHOLE, reads_ahead: bool = True
 ) -> Iterator[Stream]:
-    """The bytes of a file from the extent's start on; of a compressed file, the decompressed bytes up to its end.
+    """Open a file as a stream from the extent's start on; for a compressed file, of the extent's decompressed bytes.
 
-    With `reads_ahead`, a thread decompresses in advance, if it is a file of this machine, and large. (Of a pipe, which has
-    no size, the thread might wait for ever.)
+    With `reads_ahead`, a thread decompresses a large file of this machine in advance. (Not a pipe, which has no size: the
+    thread might wait forever.)
     """
     with file.open() as raw, ExitStack() as stack:
         if extent.start:
@@ -39,7 +39,7 @@ def open_stream(
 
 
 class _FileStream:
-    """A file, read and counted."""
+    """An open file as a stream; counts the bytes read in a Tally."""
 
     def __init__(self, file: File, raw: BinaryIO, tally: Tally, extent: Extent) -> None:
         self.name = file.name
@@ -50,7 +50,7 @@ class _FileStream:
         self._raw = raw
 
     def read(self, size: int) -> bytes:
-        """The next bytes, at most so many."""
+        """Read at most `size` bytes."""
         with self._file.naming_errors():
             data = self._raw.read(size)
         self._count(len(data))
@@ -63,27 +63,27 @@ class _FileStream:
         return n
 
     def _count(self, n: int) -> None:
-        """Count bytes, but for those after the end, which another part reads, too."""
+        """Count bytes, but not those after the extent's end, which another part counts."""
         begin, self.position = self.position, self.position + n
         self.tally.n_read += n if self._end is None else max(min(self.position, self._end) - begin, 0)
 
 
 class _Decompressed(ABC):
-    """The decompressed bytes of an extent: of one or several streams of compressed text, one after another.
+    """The decompressed bytes of an extent, which may have several concatenated frames.
 
-    Python's own modules decompress them. (Its GzipFile and the like take smaller steps, and some of them take what follows
-    a stream for the end.) Raises OSError that names the file if it is broken or truncated.
+    Uses the modules that GzipFile and the like are based on: those classes take smaller steps, and some of them ignore data
+    after a frame. Raises OSError that names the file if it is broken or truncated.
     """
 
-    module: str  # that decompresses, of a package or of Python itself, which not everybody has
-    error = ""  # of the module, by name, for what is broken
-    padding = b"\0"  # what may follow a stream
+    module: str  # the module that decompresses, which may not be installed
+    error = ""  # the name of the module's exception for broken data
+    padding = b"\0"  # bytes that may follow a frame
 
     def __init__(self, compressed: _FileStream, extent: Extent) -> None:
         self._name = compressed.name
         self._compressed = compressed
         self._end = extent.end
-        self._skip, self._left = extent.skip, extent.end_skip  # bytes of text before it, and of it from `_end` on
+        self._skip, self._left = extent.skip, extent.end_skip  # bytes of text to skip first, and to read after `_end`
         self._is_done = False
         self._buffer = memoryview(b"")
         self._module = require(self.module, compressed.name)
@@ -105,7 +105,7 @@ class _Decompressed(ABC):
         return n
 
     def _some(self, buffer: memoryview) -> int:
-        """As `readinto`, but 0 also before the end."""
+        """Like `readinto`, but may return 0 before the end."""
         self._buffer = buffer
         frame, n_all = next(self._texts, (0, 0))
         self._buffer = memoryview(b"")
@@ -123,7 +123,7 @@ class _Decompressed(ABC):
         return n
 
     def _decompress(self) -> Iterator[tuple[int, int]]:
-        """Writes text to `_buffer`, and yields the byte where its stream begins, and how many bytes it has, never 0."""
+        """Write text to `_buffer`; yield (byte where its frame begins, bytes of text, never 0) after each step."""
         member: Any = None
         data = b""
         start = 0
@@ -141,21 +141,22 @@ class _Decompressed(ABC):
             data = member.unused_data if member.eof else getattr(member, "unconsumed_tail", b"")
             if member.eof:
                 member = None
-        if member is not None:  # what has an end is None: of its text, nothing is left when its last byte has been read
+        if member is not None:  # it is None after the end of a frame
             raise EOFError("Compressed file ended before the end-of-stream marker was reached")
 
     @abstractmethod
     def _new(self) -> Any:
-        """An object of the module that decompresses one stream."""
+        """Make an object that decompresses one frame."""
 
     def _write(self, member: Any, data: bytes) -> int:
+        """Decompress some text to `_buffer`, and return its size."""
         text = member.decompress(data, min(len(self._buffer), _ROOM))
         self._buffer[: len(text)] = text
         return len(text)
 
 
 def _has_input(member: Any) -> bool:
-    """Whether an object of bz2, lzma or zstd has bytes that it was given before: zlib gives them back."""
+    """Whether an object of bz2, lzma or zstd still holds input. (zlib returns unused input.)"""
     return member is not None and not getattr(member, "needs_input", True)
 
 
@@ -170,7 +171,7 @@ class _Gzip(_Decompressed):
 
 
 class _Bzip2(_Decompressed):
-    """One or several streams of bzip2, as `pbzip2` and Wikipedia's dumps have many."""
+    """One or several streams of bzip2; files of `pbzip2` and Wikipedia's dumps have many."""
 
     module = "bz2"
 
@@ -180,7 +181,7 @@ class _Bzip2(_Decompressed):
     def _write(self, member: Any, data: bytes) -> int:
         try:
             return super()._write(member, data)
-        except OSError as error:  # bz2 has no error of its own, and reading raises this one, too
+        except OSError as error:  # bz2 has no exception of its own; converted, as a read error is also an OSError
             raise EOFError(str(error)) from None
 
 
@@ -192,7 +193,7 @@ class _Xz(_Decompressed):
 
     def __init__(self, compressed: _FileStream, extent: Extent) -> None:
         super().__init__(compressed, extent)
-        self._errors += (MemoryError,)  # a header may ask for any amount
+        self._errors += (MemoryError,)  # a broken header may ask for any amount of memory
 
     def _new(self) -> Any:
         return self._module.LZMADecompressor(memlimit=_MOST_XZ_MEMORY)
@@ -207,7 +208,7 @@ class _Zstd(_Decompressed):
 
     def _new(self) -> Any:
         window_log_max = self._module.DecompressionParameter.window_log_max
-        _, largest = window_log_max.bounds()  # large dumps are made with --long=31, which readers must allow
+        _, largest = window_log_max.bounds()  # large dumps are made with --long=31, which must be allowed explicitly
         return self._module.ZstdDecompressor(options={window_log_max: largest})
 
 
@@ -223,5 +224,5 @@ COMPRESSIONS = tuple(_DECOMPRESSORS)
 
 
 def require_module(compression: str, name: str) -> None:
-    """Raise ImportError if the module is missing that decompresses the file of this name."""
+    """Raise ImportError that names the file if the module to decompress it is missing."""
     require(_DECOMPRESSORS[compression].module, name)

@@ -1,4 +1,4 @@
-"""Files of text that may be compressed, and where those that are can be cut."""
+"""Cuts files of text, compressed or not, into parts."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..tally import Tally
 from .compressed import open_stream, require_module
 from .frames import find_frames
 
-_COMPRESSED_FACTOR = 4  # text becomes about a quarter of its size
-_LOOK = 1 << 17  # bytes of a frame's text that are searched for a place to cut
-_LOOKS = 16  # into frames for a place to cut, for each part: each opens the file
+_COMPRESSED_FACTOR = 4  # text is about four times as large as the compressed file
+_LOOK = 1 << 17  # bytes at the beginning of a frame's text that are searched for a place to cut
+_LOOKS = 16  # frames that are searched for each part, at most, as each search opens the file
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +30,10 @@ class FilePart(Part):
 
 
 class CompressibleFile(Input):
-    """A file of text that may be compressed: what all inputs of such files have in common (see Input)."""
+    """The base class of inputs that are files of text, compressed or not; see Input."""
 
     def __init__(self, file: File, compression: str) -> None:
-        """`compression` is one of COMPRESSIONS, or empty."""
+        """`compression` is one of COMPRESSIONS, or "" for none."""
         self.file: File = file
         self.compression = compression
 
@@ -41,23 +41,23 @@ class CompressibleFile(Input):
         return (self.size() or 0) * (_COMPRESSED_FACTOR if self.compression else 1)
 
     def most_text(self) -> int | None:
-        return None if self.compression else self.size() or None  # a file that the system generates has size 0, too
+        return None if self.compression else self.size() or None  # not 0: a file that the system generates has size 0
 
     def can_be_cut(self) -> bool:
-        """Whether it may be read in parts; a remote file is best read from its beginning to its end."""
+        """Whether the file may be read in parts. (A remote file is best read from beginning to end.)"""
         return self.file.path is not None and bool(self.size())
 
     def cut_between_frames(self, part_bytes: int, find: Callable[[bytes], int | None]) -> list[Extent]:
-        """Cut a compressed file into parts of about `part_bytes` bytes of text, near where frames begin.
+        """Cut a compressed file into parts of about `part_bytes` bytes of text, near the beginnings of frames.
 
-        `find` gets the text with which a frame begins, and says after how many bytes of it, at least 1, the file may be
-        cut; None for nowhere. The text of the frame before, which may be needed to tell of its first byte, is not read.
+        find : gets the beginning of a frame's text, and returns after how many bytes the file may be cut, or None. At least
+            1: whether it may be cut before the first byte can depend on the frame before, which is not read
         """
         size = self.size() or 0
         n_parts = round(self.n_text() / part_bytes) if self.can_be_cut() else 1
         cuts = [(0, 0)]
         if n_parts > 1:
-            least = 0  # of the next frame that is looked into
+            least = 0  # frames that start before this byte are not searched
             with self.file.open() as raw:
                 for start in find_frames(raw, self.compression):
                     if start < least or start * n_parts < len(cuts) * size:
@@ -81,7 +81,7 @@ class CompressibleFile(Input):
         return [Extent(start, end) for start, end in pairwise(sorted({0, size} | cuts))]
 
     def _beginning(self, start: int) -> bytes:
-        """The first bytes of the text of the frame at `start`, and none of the next one's, wherever that begins."""
+        """The first _LOOK bytes of the text of the frame at `start`, or all its text if it is shorter."""
         buffer = memoryview(bytearray(_LOOK))
         n = 0
         alone = Extent(start, start + 1)
@@ -91,7 +91,7 @@ class CompressibleFile(Input):
         return bytes(buffer[:n])
 
     def check(self, on_error: str) -> None:
-        """See Input. Finds a missing package, and a file that is not compressed as its name says."""
+        """See Input. Notices a missing package, and a file that is not compressed as its name says."""
         self.file.check()
         if not self.compression:
             return
@@ -102,5 +102,5 @@ class CompressibleFile(Input):
 
 
 def _after_newline(text: bytes) -> int | None:
-    """The end of the first newline in the beginning of a frame's text; None if there is none."""
+    """The position after the first newline in a text; None if there is none."""
     return text.find(b"\n") + 1 or None

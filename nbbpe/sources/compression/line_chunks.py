@@ -1,6 +1,6 @@
-"""A compressed file of lines that several threads read: each takes the next lines, which it decompresses itself.
+"""Divides a compressed file of lines among threads: each takes the next lines, and decompresses them itself.
 
-A thread of its own that decompresses for one that encodes keeps one and a half processors busy, and not more.
+(One thread that only decompresses, and one that encodes, would together use only one and a half processors.)
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ CHUNK_BYTES = 4 << 20  # of text that a thread takes at a time
 
 
 class LineChunks:
-    """Chunks of whole lines of one stream, in order; the last one has all that is left."""
+    """Chunks of whole lines of one stream, in order. The last chunk has all the rest."""
 
     def __init__(self, open_file: Callable[[Tally], AbstractContextManager[Stream]], n_chunks: int) -> None:
-        """`open_file` opens the stream, which counts the bytes of the file in a Tally."""
+        """`open_file` opens the stream; its argument counts the bytes read from the file."""
         self._open_file = open_file
         self._n_chunks = n_chunks
         self._opened = ExitStack()
         self._file: Stream
         self._tally = Tally("raise")
         self._next = 0  # the chunk that is read next
-        self._n_before = 0  # bytes of text before it
-        self._left = b""  # of them what has been read already
-        self._read_already: dict[int, tuple[bytearray, int, int]] = {}  # of chunks that nobody has taken, see _read
-        self._free: list[bytearray] = []  # buffers that no chunk uses: new memory is expensive
+        self._n_before = 0  # bytes of text before that chunk
+        self._left = b""  # the beginning of that chunk, which has been read with the chunk before
+        self._read_already: dict[int, tuple[bytearray, int, int]] = {}  # chunks that no thread has taken, see _read
+        self._free: list[bytearray] = []  # unused buffers, kept because new memory is expensive
         self._is_stopped = False
-        self._lock = threading.Lock()  # who reads has it, so that no error elsewhere closes the file meanwhile
+        self._lock = threading.Lock()  # held while reading, so that another thread's error does not close the file
 
     @contextmanager
     def chunk(self, number: int, tally: Tally) -> Iterator[tuple[Stream, int]]:
-        """The text of chunk `number`, from 0, and how many bytes of text are before it. Each is taken once.
+        """Yield (text of chunk `number`, from 0; bytes of text before it). Each chunk is taken once.
 
-        Chunks before it that nobody has taken yet are read and kept for those who will: to wait for them would be to wait
-        for ever where their thread has failed elsewhere. An error ends all chunks: who takes or reads one raises Stopped.
+        Earlier chunks that no thread has taken yet are read first, and kept. (Waiting until their threads read them could
+        last forever, if one has failed.) After an error, taking or reading any chunk raises Stopped.
         """
         is_last = number == self._n_chunks - 1
         try:
@@ -72,7 +72,7 @@ class LineChunks:
             self._opened.close()
 
     def rest_into(self, buffer: memoryview, tally: Tally) -> int:
-        """Read what no chunk has, see Stream; the bytes of the file are counted in `tally`."""
+        """Read text after all other chunks into a buffer, see Stream. `tally` counts the bytes of the file."""
         with self._lock:
             self._check()
             if self._left:
@@ -84,8 +84,10 @@ class LineChunks:
         return n
 
     def _read(self, is_last: bool) -> tuple[bytearray, int, int]:
-        """The next chunk: its lines, in a buffer, how many bytes they have, and how many are before them. Of the last one,
-        which is read by `rest_into`, nothing."""
+        """Read the next chunk: (buffer, bytes of its lines in the buffer, bytes of text before them).
+
+        The last chunk gets no bytes: `rest_into` reads it.
+        """
         n_before = self._n_before
         if is_last:
             return bytearray(), 0, n_before
@@ -102,14 +104,15 @@ class LineChunks:
             n = filled if is_end else buffer.rfind(b"\n") + 1
             if n or is_end:
                 break
-            buffer = buffer + bytes(len(buffer))  # for a line that fills it; an old stream may still refer to the memory
+            # The line is longer than the buffer. It is copied, not resized, as an old stream may still refer to the memory.
+            buffer = buffer + bytes(len(buffer))
         self._left = bytes(memoryview(buffer)[n:filled])
         self._n_before += n
         return buffer, n, n_before
 
 
 class _Rest:
-    """All that is left of the file as a stream."""
+    """The last chunk, the rest of the file, as a stream."""
 
     def __init__(self, chunks: LineChunks, tally: Tally) -> None:
         self._chunks = chunks

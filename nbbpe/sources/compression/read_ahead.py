@@ -1,4 +1,4 @@
-"""A stream that a separate thread reads in advance: compressed text is decompressed while other text is encoded."""
+"""Reads a stream in advance in a separate thread, so that text is decompressed while earlier text is encoded."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _N_BLOCKS = 4
 
 @contextmanager
 def read_ahead(source: Stream) -> Iterator[Stream]:
-    """A stream of the same bytes, and of the same error if there is one.
+    """Yield a stream with the same bytes as `source`, and the same error if there is one.
 
-    Where the system has no more threads, that is the source itself. The thread ends with the context. So reading the source
-    must not block for ever.
+    It is `source` itself if the system has no more threads. The thread ends with the context, so reading the source must
+    not block forever.
     """
     ahead = _ReadAhead(source)
     stream: Stream = ahead
@@ -34,12 +34,12 @@ def read_ahead(source: Stream) -> Iterator[Stream]:
         try:
             ahead.stop()
         finally:
-            ahead.end_next()  # where Ctrl-C came in `stop`: nobody else would
+            ahead.end_next()  # again, in case Ctrl-C has interrupted `stop`
             join(ahead.thread)
 
 
 class _ReadAhead:
-    """Blocks circulate: `_free` has the empty blocks, `_full` the filled ones, with their length and any error."""
+    """Blocks circulate between two queues: `_free` has empty ones, `_full` filled ones with length and any error."""
 
     def __init__(self, source: Stream) -> None:
         self._source = source
@@ -47,7 +47,7 @@ class _ReadAhead:
         self._full: SimpleQueue[tuple[memoryview, int, BaseException | None]] = SimpleQueue()
         for _ in range(_N_BLOCKS - 1):
             self._free.put(memoryview(bytearray(_BLOCK)))
-        self._block = memoryview(bytearray(_BLOCK))  # the block that is read from at present, up to `_end`
+        self._block = memoryview(bytearray(_BLOCK))  # the block that `readinto` reads, from `_position` to `_end`
         self._position = self._end = 0
         self._is_last = False
         self._error: BaseException | None = None
@@ -68,7 +68,7 @@ class _ReadAhead:
 
     def stop(self) -> None:
         """Make the thread end when it has filled its block."""
-        with suppress(Empty):  # the thread may take one between two steps: what is waited for may never come
+        with suppress(Empty):  # without waiting, as the thread may take the last block first
             while True:
                 self._free.get_nowait()
         self.end_next()

@@ -1,9 +1,9 @@
-"""The files that a pattern of paths matches, such as "data/**/*.txt".
+"""Finds the files that a pattern of paths matches, such as "data/**/*.txt".
 
-They are those that `glob` of Python finds, which has two faults: it passes over folders that may not be read, and says
-nothing; and ** follows a symlink to a folder above again and again, so that each file is found 41 times, or with two such
-symlinks never all of them. And they are none that nbbpe has written itself, files of ids or what it keeps of a run to be
-resumed: with these among its sources, a run that is done again would have others than before.
+The result is that of Python's `glob`, without two of its faults: it silently skips folders that it may not read; and with
+**, it follows a symlink to a parent folder again and again, so that it finds each file 41 times, or with two such symlinks
+does not end. Files that nbbpe has written itself (files of ids, and kept parts of a run that can be resumed) are excluded:
+otherwise they would be sources when the same run is repeated.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from ...system.paths import file_of
 
 
 class Matches(NamedTuple):
-    """What a pattern matches.
+    """The result for a pattern.
 
-    files  : by name, each once; no folders
-    closed : the folders that could not be searched, by name
+    files  : the paths of files, sorted, each once; no folders
+    closed : the folders that could not be searched, sorted
     """
 
     files: list[str]
@@ -37,14 +37,14 @@ def is_pattern(name: str) -> bool:
 
 
 def find_matches(pattern: str) -> Matches:
-    """The files that a pattern matches; ** stands for any folders."""
+    """Find the files that a pattern matches; ** matches any folders."""
     drive, rest = os.path.splitdrive(pattern)
     rest = rest.replace(os.altsep, os.sep) if os.altsep else rest
     parts = [part for part in rest.split(os.sep) if part]
-    if rest.endswith(os.sep):  # which no file has
+    if rest.endswith(os.sep):  # matches folders only, so no file
         parts.append("")
     search = _Search()
-    # A set, as **/** finds a file once for each way to divide its folders between the two.
+    # A set, as **/** finds a file several times, once for each way to divide its folders between the two.
     found = set(search.matches(drive + os.sep * rest.startswith(os.sep), parts))
     kept = set(filter(is_kept_folder, set(map(os.path.dirname, found))))
     ours = set(files_of_ids(found))
@@ -55,13 +55,13 @@ def find_matches(pattern: str) -> Matches:
 
 
 class _Search:
-    """A search for what a pattern matches; `closed` gets the folders that cannot be searched."""
+    """Searches for paths that a pattern matches; adds folders that cannot be searched to `closed`."""
 
     def __init__(self) -> None:
         self.closed: set[str] = set()
 
     def matches(self, folder: str, parts: list[str]) -> Iterator[str]:
-        """The paths in a folder that the parts of a pattern match, one component each."""
+        """Yield the paths in a folder that match `parts`, the components of a pattern."""
         if not parts:
             yield folder
             return
@@ -79,7 +79,7 @@ class _Search:
             yield from self.matches(os.path.join(folder, part), rest)
 
     def _with_folders_below(self, folder: str) -> Iterator[str]:
-        """A folder and all in it that are not hidden; none within itself, where a symlink points to a folder above."""
+        """Yield a folder and all folders below it that are not hidden, without following a symlink to a parent folder."""
         left = [(folder, frozenset([file_of(folder or os.curdir)]))]
         while left:
             each, above = left.pop()
@@ -92,7 +92,7 @@ class _Search:
                     left.append((path, above | {file}))
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
-        """What is in a folder; nothing where there is none."""
+        """The entries of a folder; [] if it does not exist or cannot be searched."""
         try:
             with os.scandir(folder or os.curdir) as entries:
                 return list(entries)
@@ -113,7 +113,7 @@ class _Search:
         return False
 
     def _has(self, folder: str, name: str) -> bool:
-        """Whether there is something of a name in a folder."""
+        """Whether a folder has an entry of this name."""
         try:
             os.lstat(os.path.join(folder, name))
             return True

@@ -1,4 +1,4 @@
-"""Parts of files in a form in which other processes, perhaps on other machines, can find and recognise them."""
+"""Converts parts of files to a form that processes on other machines can use."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .local import LocalFile
 
 
 def portable_part(part: Any) -> Part:
-    """A part that can be read wherever its file is found under the same path or URL.
+    """Convert a part so that it can be read on any machine where its file has the same path or URL.
 
-    Raises TypeError for a source that only this process has.
+    Raises TypeError for a source that can only be read in this process.
     """
     file = getattr(part, "file", None)
     if file is None:

@@ -1,4 +1,4 @@
-"""Remote files, named by a URL and read through fsspec."""
+"""Opens remote files by their URLs, through fsspec."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, BinaryIO, NamedTuple
 
 from ..optional_packages import require
 
-# File systems that are never freed. In a forked process, fsspec drops those of the parent, which would close their
-# connections there, and so remove them from what the parent's event loop waits for: it would wait without end.
+# File systems that are never freed. In a forked process, fsspec drops the parent's file systems. If they were freed, that
+# would close their connections, and remove them from the set that the parent's event loop waits for: it would hang.
 _kept: set[Any] = set()
 
 
 def _after_fork() -> None:
-    """Let fsspec start its own thread in a forked process; versions before 2025.5 wait for that of the parent."""
+    """Let fsspec start a new thread in a forked process; versions before 2025.5 would wait for the parent's thread."""
     asyn = sys.modules.get("fsspec.asyn")
     if asyn is not None:
         asyn.reset_lock()
@@ -29,7 +29,7 @@ if hasattr(os, "register_at_fork"):
 class RemoteFile(NamedTuple):
     """A file by its URL; see inputs.File."""
 
-    name: str  # its URL
+    name: str  # the URL
     n_bytes: int | None
     path: None = None
 
@@ -40,11 +40,11 @@ class RemoteFile(NamedTuple):
         """See File."""
 
     def check(self) -> None:
-        """See File. There was one when it was found."""
+        """See File. `find_remote` has checked that it exists."""
 
     def open(self) -> BinaryIO:
         with naming_errors(self.name):
-            # Each process opens its own connection: those of a parent do not survive a fork.
+            # Each process opens its own connection, as connections do not survive a fork.
             filesystem, path = _resolve(self.name)
             return filesystem.open(path, "rb")
 
@@ -53,9 +53,9 @@ class RemoteFile(NamedTuple):
 
 
 def local_path(url: str) -> str | None:
-    """The path that a URL of this machine's own file system names; None for any other URL.
+    """The path in a URL of this machine's file system; None for other URLs.
 
-    Its files are read as those that are named by a path: so it is known which file it is, and whether it is to be written.
+    Such a file is then treated like one given by its path, so that all checks for local files apply.
     """
     if url.partition(":")[0].lower() not in ("file", "local"):
         return None
@@ -64,14 +64,14 @@ def local_path(url: str) -> str | None:
 
 
 def find_remote(url: str) -> list[RemoteFile]:
-    """The file that a URL names, or the files, sorted by name, that it matches as a pattern.
+    """Find the file that a URL names, or if it is a pattern, the files that it matches, sorted by name.
 
-    Raises FileNotFoundError, IsADirectoryError, ImportError where a package for this kind of URL is missing, and OSError
-    for what else stands in the way; all name the URL.
+    Raises FileNotFoundError, IsADirectoryError, ImportError if a package for this kind of URL is missing, and OSError for
+    other errors; all name the URL.
     """
     with naming_errors(url):
         filesystem, path = _resolve(url)
-        # In a URL, a question mark begins the query.
+        # In an HTTP URL, a question mark is no wildcard: it begins the query.
         magic = "*[" if url.lower().startswith("http") else "*[?"
         if any(character in path for character in magic) and not filesystem.exists(path):
             found = filesystem.glob(path, detail=True)
@@ -90,16 +90,16 @@ def find_remote(url: str) -> list[RemoteFile]:
 
 
 def _resolve(url: str) -> tuple[Any, str]:
-    """fsspec's file system for a URL, and the path in it. The scheme may be in capitals, of which fsspec knows none."""
+    """fsspec's file system for a URL, and the path in it. The scheme is made lower case, as fsspec requires."""
     scheme, colon, rest = url.partition(":")
     filesystem, path = require("fsspec.core", url).url_to_fs(scheme.lower() + colon + rest)
-    _kept.add(filesystem)  # of two that are equal, the first stays
+    _kept.add(filesystem)  # if an equal one is there, that one stays
     return filesystem, path
 
 
 @contextmanager
 def naming_errors(url: str) -> Iterator[None]:
-    """Turn any error about a URL into an OSError or ImportError that names it. File systems raise errors of all kinds."""
+    """Convert any error to an OSError or ImportError that names the URL. (File systems raise errors of all kinds.)"""
     try:
         yield
     except Exception as error:
@@ -111,8 +111,8 @@ def naming_errors(url: str) -> Iterator[None]:
         kind = next((kind for kind in kinds if isinstance(error, kind)), OSError)
         reason = str(error) if type(error) in kinds else f"{type(error).__name__}: {error}"
         if "range requests" in reason:
-            reason = "its server sends no parts of files, which this format needs (HTTP range requests); download it first"
-        # Of a missing file, fsspec gives only the path; if a host cannot be reached, too, and the cause has the reason.
+            reason = "its server does not send parts of files (range requests), which this format needs; download it first"
+        # For a missing file or an unreachable host, fsspec's message is only the path; the reason is in the cause, if any.
         if isinstance(error, FileNotFoundError) and url.endswith(reason.lstrip("/")):
             reason = str(error.__cause__ or "there is no such file")
         elif error.__cause__:

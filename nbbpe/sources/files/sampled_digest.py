@@ -1,4 +1,4 @@
-"""A digest of a file that is cheap for files of any size: of its size and of some blocks of it."""
+"""Computes a digest that is cheap for files of any size: of the size and some blocks."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _DIGEST_BYTES = 16
 def sampled_digest(file: File, size: int) -> str:
     """BLAKE2b of a file's size and of eight evenly spaced blocks of 8 KiB, its first and its last bytes among them, in hex.
 
-    All bytes count in a file of up to 64 KiB. In a longer one a change between the blocks is not seen: who must notice that
-    compares the time of the last change, too.
+    In a file of up to 64 KiB, all bytes count. In a larger one, a change between the blocks is not noticed, so callers also
+    compare the modification time.
 
-    file : one that can seek
-    size : its bytes
+    file : must be able to seek
+    size : the size in bytes
     """
     digest = hashlib.blake2b(str(size).encode(), digest_size=_DIGEST_BYTES)
     last = max(size - _BLOCK_BYTES, 0)

@@ -1,4 +1,4 @@
-"""Text in Arrow's memory format: columns, tables and streams of any library with Arrow's C interface."""
+"""Reads text in Arrow's memory format: columns, tables and streams of any library with Arrow's C interface."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def reader_of(data: Any) -> Any:
     Raises ArrowInvalid, TypeError or ValueError for other data, ImportError without pyarrow.
     """
     arrow = require("pyarrow", _NAME)
-    # pyarrow's own goes through no C interface: up to version 24 at least, it crashes on views of short strings from there.
+    # Not through the C interface for pyarrow's own tables: versions up to at least 24 then crash on views of short strings.
     if isinstance(data, arrow.Table):
         return data.to_reader()
     return data if isinstance(data, arrow.RecordBatchReader) else arrow.RecordBatchReader.from_stream(data)
 
 
 def arrow_columns(data: Any, field: str) -> tuple[Iterator[Any], bool]:
-    """The arrays of strings in Arrow data, which are its chunks, or the column `field` of a table; and whether it is one.
+    """Return (arrays of strings, whether the data is a table): the chunks of a column, or of the column `field` of a table.
 
     A stream is read as the arrays are requested. Raises ValueError for data without text, ImportError without pyarrow.
     """
@@ -52,10 +52,10 @@ def arrow_columns(data: Any, field: str) -> tuple[Iterator[Any], bool]:
             return iter([found]), False
         check_column(_NAME, found.schema, field)
         return iter([found.column(field)]), True
-    if isinstance(data, arrow.ChunkedArray):  # older versions do not take this from a stream
+    if isinstance(data, arrow.ChunkedArray):  # which older versions cannot read from a stream
         check_kind(_NAME, data.type)
         return iter(data.chunks), False
-    # What may be asked for its stream once only, such as a reader of arrays, says before whether it is a column.
+    # A stream may be requested only once, as from a reader of arrays: so the schema is asked whether it is a column.
     is_column = hasattr(data, "__arrow_c_schema__") and not arrow.types.is_struct(arrow.field(data).type)
     try:
         reader = None if is_column else reader_of(data)
@@ -70,7 +70,7 @@ def arrow_columns(data: Any, field: str) -> tuple[Iterator[Any], bool]:
 
 
 def _columns(reader: Any, number: int, is_read_once: bool) -> Iterator[Any]:
-    """A column of each record batch."""
+    """Yield column `number` of each record batch."""
     is_empty = True
     for batch in reader:
         is_empty = False
@@ -80,9 +80,9 @@ def _columns(reader: Any, number: int, is_read_once: bool) -> Iterator[Any]:
 
 
 class ArrowColumn(ReadOnce):
-    """A column of strings: an Input, and its one Part, which is read once and in this process.
+    """A column of strings: an Input, and its only Part, which is read once and in this process.
 
-    is_of_table : whether it was found in a table by its name, `field`
+    is_of_table : whether the data is a table, in which the column was found by the name `field`
     """
 
     def __init__(self, data: Any, field: str) -> None:
@@ -95,17 +95,17 @@ class ArrowColumn(ReadOnce):
     def _strings(self, tally: Tally) -> Iterator[Any]:
         done = 0
         for column in self._columns:
-            strings = as_strings(column)  # first: of a dictionary, an entry may be null that rows name
+            strings = as_strings(column)  # before nulls are counted, as rows may refer to a null entry of a dictionary
             for i in null_rows(strings):
                 tally.malformed(Row(_NAME, done + i), "the text is null, and must be a string")
-            tally.n_read += n_bytes_of(strings)  # which checks where they are
+            tally.n_read += n_bytes_of(strings)  # also checks their offsets
             if not done and len(strings) and strings[0].is_valid:
-                warn_of_name(strings[0].as_buffer().to_pybytes())  # as a str it may be invalid UTF-8
+                warn_of_name(strings[0].as_buffer().to_pybytes())  # as bytes, as it may be invalid UTF-8
             done += len(column)
             yield strings
 
 
 def n_bytes_of(strings: Any) -> int:
-    """How many bytes the strings of an array have, see `as_strings`; about, where some are null."""
+    """The number of bytes of the strings of an array, see `as_strings`. Nulls may have bytes, too."""
     offsets = offsets_of(strings)
     return int(offsets[-1] - offsets[0])

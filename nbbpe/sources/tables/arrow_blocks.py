@@ -1,8 +1,8 @@
-"""Where the record batches of an Arrow file are, and how many rows each has, found without reading them.
+"""Finds the record batches of an Arrow file, and how many rows each has, without reading their data.
 
-At the end of a file is a footer that says where its record batches begin; each begins with a message that says how many
-rows it has. Both are FlatBuffers: tables of fields, found by offsets (see File.fbs and Message.fbs of Arrow). pyarrow tells
-of neither.
+The footer at the end of a file says where its record batches begin, and each begins with a message that says how many rows
+it has. Both are FlatBuffers: tables of fields, found by offsets (see File.fbs and Message.fbs of Arrow). pyarrow gives
+access to neither.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import BinaryIO, NamedTuple
 from ...text.byte_source import read_at
 
 _MAGIC = b"ARROW1"
-_CONTINUES = b"\xff\xff\xff\xff"  # before the length of a message, but in files of old versions
-_RECORD_BATCHES = 3  # the number of this field in a footer, with 24 bytes for each: offset, bytes of the message, of data
-_HEADER, _LENGTH = 2, 0  # of a message, its field with the record batch; of that, the one with how many rows it has
-_LOOK = 1 << 12  # bytes of a message that are read: what lists columns and buffers, which may be long, comes behind
+_CONTINUES = b"\xff\xff\xff\xff"  # before the length of a message, except in files of old versions
+_RECORD_BATCHES = 3  # the field of a footer that lists record batches, 24 bytes each: offset, bytes of message, of data
+_HEADER, _LENGTH = 2, 0  # the field of a message with its record batch; the field of a record batch with its rows
+_LOOK = 1 << 12  # bytes of a message that are read; long lists of columns and buffers come after what is needed
 
 
 class Block(NamedTuple):
-    """Of a record batch: how many rows it has, and how many bytes it takes in the file."""
+    """A record batch: the number of its rows, and of its bytes in the file."""
 
     n_rows: int
     n_bytes: int
 
 
 def find_blocks(file: BinaryIO, size: int) -> list[Block]:
-    """The record batches of a file in Arrow's file format. Raises OSError where its headers do not lead to them."""
+    """Find the record batches of a file in Arrow's file format. Raises OSError if its footer is invalid."""
     n_end = 4 + len(_MAGIC)
     try:
         (n_footer,) = struct.unpack_from("<i", read_at(file, max(size - n_end, 0), n_end))
@@ -45,14 +45,14 @@ def find_blocks(file: BinaryIO, size: int) -> list[Block]:
 
 
 def _read(file: BinaryIO, place: int, n_bytes: int) -> bytes:
-    """Bytes of a file. Raises ValueError for a place or a number that cannot be."""
+    """Read bytes of a file. Raises ValueError for a negative place or number."""
     if place < 0 or n_bytes < 0:
         raise ValueError(f"{n_bytes:,} bytes at byte {place:,}")
     return read_at(file, place, n_bytes)
 
 
 def _n_rows(message: bytes) -> int:
-    """How many rows a record batch has, by the beginning of its message."""
+    """The number of rows of a record batch, from the beginning of its message."""
     message = message[8 if message.startswith(_CONTINUES) else 4 :]
     header = _field(message, _follow(message, 0), _HEADER)
     place = None if header is None else _field(message, _follow(message, header), _LENGTH)
@@ -63,12 +63,12 @@ def _n_rows(message: bytes) -> int:
 
 
 def _follow(data: bytes, place: int) -> int:
-    """Where the offset at a place leads to."""
+    """The place that the offset at `place` points to."""
     return place + int(struct.unpack_from("<I", data, place)[0])
 
 
 def _field(data: bytes, table: int, number: int) -> int | None:
-    """The place of a field of the table at a place; None for one that is left out, as its value is 0 or there is none."""
+    """The place of a field of the table at place `table`; None if it is omitted, because it is 0 or not set."""
     fields = table - struct.unpack_from("<i", data, table)[0]
     (n_bytes,) = struct.unpack_from("<H", data, fields)
     at = 4 + 2 * number

@@ -1,4 +1,4 @@
-"""The types of Arrow data, by what Arrow's C interface wants of them: no library is named."""
+"""The types of Arrow data, defined by the methods of Arrow's C interface, so that no library is needed."""
 
 from __future__ import annotations
 

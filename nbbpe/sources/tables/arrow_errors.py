@@ -1,4 +1,4 @@
-"""What pyarrow reads of a file, with its errors as OSErrors that name the file."""
+"""Converts pyarrow's errors about a file to OSErrors that name the file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from ..optional_packages import require
 
 
 def read_with_arrow(items: Iterator[Any], file: File, kind: str) -> Iterator[Any]:
-    """What pyarrow reads of a file step by step, with its errors as in `naming_arrow_errors`, but nobody else's."""
+    """Yield the items that pyarrow reads from a file, with its errors converted as in `naming_arrow_errors`.
+
+    Errors of the code that uses the items are not converted.
+    """
     while True:
         with naming_arrow_errors(file, kind):
             item = next(items, None)
@@ -22,12 +25,12 @@ def read_with_arrow(items: Iterator[Any], file: File, kind: str) -> Iterator[Any
 
 @contextmanager
 def naming_arrow_errors(file: File, kind: str) -> Iterator[None]:
-    """Turn pyarrow's errors about a file of some kind into an OSError that names both."""
+    """A context that converts pyarrow's errors to an OSError that names the file and its kind."""
     arrow = require("pyarrow", file.name)
     with file.naming_errors():
         try:
             yield
-        # A wrong length asks for any amount of memory; names of columns may not be UTF-8.
+        # MemoryError comes from a wrong length, UnicodeDecodeError from an invalid name of a column.
         except (OSError, MemoryError, UnicodeDecodeError, arrow.ArrowException) as error:
             if isinstance(error, OSError) and (error.errno is not None or repr(file.name) in str(error)):
                 raise

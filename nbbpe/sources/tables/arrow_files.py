@@ -1,4 +1,4 @@
-"""Arrow IPC files and streams, read through pyarrow; see table_file.py."""
+"""Reads Arrow IPC files and streams through pyarrow; see table_file.py."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .arrow_errors import naming_arrow_errors, read_with_arrow
 from .columns import as_strings, check_column, checked, may_grow
 from .table_file import MAX_BATCH_ROWS, RowGroup, RowsPart, TableFile
 
-ARROW = (".arrow", ".ipc", ".feather")  # how names of such files end
+ARROW = (".arrow", ".ipc", ".feather")  # the endings of such files' names
 _KIND = "Arrow IPC"
-_FILE, _STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how they begin
+_FILE, _STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # the first bytes of a file and of a stream
 _STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
 
 
 class _Bounded:
-    """An open file of which no more is read than there is: a broken length would ask for any amount of memory."""
+    """An open file that is never asked for more bytes than it has: a broken length could ask for any amount of memory."""
 
     def __init__(self, raw: BinaryIO, size: int) -> None:
         self._raw = raw
@@ -30,7 +30,7 @@ class _Bounded:
 
     @property
     def closed(self) -> bool:
-        """Whether it is closed, which pyarrow asks for."""
+        """Whether the file is closed; needed by pyarrow."""
         return self._raw.closed
 
     def tell(self) -> int:
@@ -38,15 +38,15 @@ class _Bounded:
         return self._raw.tell()
 
     def read(self, n: int) -> bytes:
-        """The next bytes, at most so many."""
+        """Read at most `n` bytes."""
         return self._raw.read(max(min(n, self._size - self._raw.tell()), 0))
 
 
 def open_ipc(raw: BinaryIO, size: int, column: int | None = None) -> Any:
-    """pyarrow's reader of Arrow's file format, or of its stream format, which polars and others write under the same names.
+    """Open pyarrow's reader for Arrow's file format, or its stream format, which polars and others give the same names.
 
-    size : how many bytes the file has
-    column : the number of the one that is read; None for all
+    size   : the size of the file in bytes
+    column : the number of the column to read; None for all
     """
     arrow = require("pyarrow", _KIND)
     options = arrow.ipc.IpcReadOptions(included_fields=[] if column is None else [column], use_threads=False)
@@ -56,12 +56,12 @@ def open_ipc(raw: BinaryIO, size: int, column: int | None = None) -> Any:
         return arrow.ipc.open_file(raw, options=options)
     if begin.startswith(_STREAM):
         return arrow.ipc.open_stream(_Bounded(raw, size), options=options)
-    # Read as a stream of the first version, anything else would be the length of something huge.
+    # Without this error, pyarrow would read the first bytes as the length of a message, as in the first version of streams.
     raise arrow.ArrowInvalid("it begins neither as an Arrow file nor as a stream")
 
 
 def ipc_batches(reader: Any, first: int = 0, n: int | None = None) -> Iterator[Any]:
-    """The record batches of a reader: of a stream all of them, of a file `n` from the first on."""
+    """The record batches of a reader: all of a stream, or of a file `n` batches (None: the rest) from `first` on."""
     if not hasattr(reader, "get_batch"):
         return iter(reader)
     return (reader.get_batch(i) for i in range(first, reader.num_record_batches if n is None else first + n))
@@ -86,10 +86,10 @@ class ArrowPart(RowsPart):
             self._check_stream_end(raw)
 
     def _check_stream_end(self, raw: Any) -> None:
-        """Raise OSError for a stream that was cut off between two record batches, or that another one follows."""
+        """Raise OSError if a stream was truncated between two record batches, or another stream follows."""
         end = raw.tell()
         if read_at(raw, max(end - len(_STREAM_END), 0), len(_STREAM_END)) != _STREAM_END:
-            raise OSError("the stream has no end: it was truncated, or whoever wrote it did not close it")
+            raise OSError("the stream has no end: it was truncated, or the program that wrote it did not close it")
         if read_at(raw, end, 1):
             raise OSError(f"more follows after the end of the stream, at byte {end:,}: write one stream, or several files")
 
@@ -104,11 +104,11 @@ class ArrowFile(TableFile):
         self._n_text = 0
 
     def n_text(self) -> int:
-        """See Input. It is estimated by the first record batch."""
+        """See Input. The estimate is based on the first record batch that has rows."""
         return super().n_text() or self._n_text
 
     def check(self, on_error: str) -> None:
-        """See Input. Finds a missing package, a file of another format, a column that is missing or holds no text."""
+        """See Input. Notices a missing package, a file of another format, and a column that is missing or holds no text."""
         self.file.check()
         if (size := self.size()) is None:
             raise ValueError(f"{self.file.name!r} has no known size (a pipe?), and an Arrow file cannot be read in order")
@@ -116,7 +116,7 @@ class ArrowFile(TableFile):
             reader = open_ipc(raw, size)
             check_column(self.file.name, reader.schema, self._column)
             is_file = hasattr(reader, "get_batch")
-            # Of a remote file, each record batch would take a request.
+            # Not for a remote file, where each record batch would take a request.
             blocks = find_blocks(raw, size) if is_file and self.file.path is not None else []
             reader = open_ipc(raw, size, reader.schema.names.index(self._column))
             start = raw.tell()

@@ -1,6 +1,6 @@
-"""NumPy arrays as Arrow arrays, and back, through their buffers.
+"""Converts between NumPy arrays and Arrow arrays, through their buffers.
 
-pyarrow's own conversions look whether an object is one of pandas, and import it for that where it is installed, which takes
+pyarrow's own conversions check whether an object is from pandas, and import pandas for that if it is installed, which takes
 a process 0.35 s and 40 MB.
 """
 
@@ -15,21 +15,21 @@ from ..optional_packages import require
 
 
 def arrow_numbers(values: NDArray[Any]) -> Any:
-    """An array of integers as an Arrow array, which shares its memory."""
+    """Convert an array of integers to an Arrow array that shares its memory."""
     arrow = require("pyarrow", "Arrow data")
     values = np.ascontiguousarray(values)
     return arrow.Array.from_buffers(arrow.from_numpy_dtype(values.dtype), len(values), [None, arrow.py_buffer(values)])
 
 
 def numpy_numbers(array: Any) -> NDArray[Any]:
-    """An Arrow array of integers as one of NumPy, which shares its memory; those of nulls may be any."""
+    """Convert an Arrow array of integers to a NumPy array that shares its memory. Nulls become arbitrary integers."""
     if not len(array):
         return np.empty(0, dtype=str(array.type))
     return np.frombuffer(array.buffers()[1], dtype=str(array.type))[array.offset : array.offset + len(array)]
 
 
 def is_valid(array: Any) -> NDArray[np.bool_]:
-    """For each row of an Arrow array of any type but unions and runs, whether it is not null."""
+    """bool[n]: whether each row of an Arrow array is not null. Not for unions and runs."""
     marks = array.buffers()[0]
     if marks is None or not array.null_count:
         return np.full(len(array), not array.null_count)
@@ -40,5 +40,5 @@ def is_valid(array: Any) -> NDArray[np.bool_]:
 
 
 def validity(is_valid: NDArray[np.bool_]) -> Any:
-    """The buffer of an Arrow array that says which rows are not null; None if none is."""
+    """The validity buffer of an Arrow array, from `is_valid`; None if no row is null."""
     return None if is_valid.all() else require("pyarrow", "Arrow data").py_buffer(np.packbits(is_valid, bitorder="little"))

@@ -1,4 +1,4 @@
-"""Columns of strings, as Arrow stores them: one document a row, which is copied into a window from Arrow's memory."""
+"""Checks Arrow's columns of strings, and copies them (one document per row) from Arrow's memory into windows."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .arrow_numpy import is_valid
 if TYPE_CHECKING:
     from ...kernels.pieces.special_tokens import SpecialTokens
 
-_DICTIONARY, _RUNS, _FIXED_SIZE = "dictionary<", "run_end_encoded<", "fixed_size_binary["  # how such types are spelled
+_DICTIONARY, _RUNS, _FIXED_SIZE = "dictionary<", "run_end_encoded<", "fixed_size_binary["  # prefixes of the types' names
 LISTS = ("list<", "large_list<", "fixed_size_list<", "list_view<", "large_list_view<")  # older pyarrow knows no views
-WORD, COUNT = "word", "count"  # the columns of a table of counts, as count_words gives one
+WORD, COUNT = "word", "count"  # the columns of a table of counts, see count_words
 _NESTED_KINDS = ("struct<", *LISTS, "map<")
 
 
@@ -33,21 +33,21 @@ def check_column(name: str, schema: Any, column: str, may_be_null: bool = True) 
         if schema.names == [WORD, COUNT]:
             way_out = "To train on counts of words, use `nbbpe train --counts`, or nbbpe.train(counts=...)"
         else:
-            way_out = f"Name the text's with {argument('field', ...)}"
+            way_out = f"Name the right one with {argument('field', ...)}"
         raise WrongArgument(f"{name!r} has {number} column {column!r}; its columns are {columns}. {way_out}")
     check_kind(f"column {column!r} of {name!r}", schema.field(column).type, may_be_null)
 
 
 def shown_columns(schema: Any) -> str:
-    """The columns of a table as a message lists them."""
+    """A list of the columns of a table, for messages."""
     return first_few(schema.names, 10, repr)
 
 
 def check_kind(what: str, kind: Any, may_be_null: bool = True) -> None:
-    """Raise ValueError for an Arrow type that is not one of strings or binary.
+    """Raise ValueError unless an Arrow type is one of strings or binary.
 
-    what        : the column, in the message
-    may_be_null : whether the type null is allowed, which libraries give a column of nulls only, or without rows
+    what        : the name of the column in the message
+    may_be_null : whether the type null is allowed; libraries use it for a column without rows, or with nulls only
     """
     value = kind
     while (wrapped := _wrapped(value)) is not None:
@@ -60,35 +60,36 @@ def check_kind(what: str, kind: Any, may_be_null: bool = True) -> None:
 
 
 def _wrapped(kind: Any) -> Any:
-    """The Arrow type of what an extension stores, or of a dictionary's values or those of runs; None of another type."""
+    """The Arrow type inside an extension type, a dictionary or runs; None for other types."""
     if hasattr(kind, "storage_type"):
         return kind.storage_type
     return kind.value_type if str(kind).startswith((_DICTIONARY, _RUNS)) else None
 
 
 def as_strings(column: Any) -> Any:
-    """An Arrow array of strings or binary of any kind, as one whose strings lie one after another, see `offsets_of`.
+    """Convert an Arrow array of strings or binary of any kind to one with concatenated strings, see `offsets_of`.
 
-    It is the same array except dictionaries and runs, whose strings are repeated as often as they occur, views, strings of
-    a fixed size, and the type null. Of an extension type (as "arrow.json" of duckdb's JSON) it is what is stored.
+    Most arrays are returned unchanged. Converted are dictionaries and runs (their strings are repeated as often as they
+    occur), views, strings of a fixed size, and the type null. For an extension type (such as "arrow.json" of duckdb's
+    JSON), the result has what it stores.
     """
     arrow = require("pyarrow", "Arrow")
     while _wrapped(column.type) is not None:
         if hasattr(column.type, "storage_type"):
             column = column.storage
             continue
-        # Repeated, they may have more bytes than offsets of 32 bits count, which pyarrow does not notice of runs. Nor does
-        # it decode views, or a dictionary in runs.
+        # As large_binary: repeated strings may have too many bytes for 32-bit offsets, which pyarrow does not notice for
+        # runs. It also cannot decode views, or a dictionary in runs.
         is_runs = str(column.type).startswith(_RUNS)
         values = as_strings(column.values if is_runs else column.dictionary).cast(arrow.large_binary())
         if is_runs:
-            # Run ends and values are those of all, not of a slice.
+            # Run ends and values are those of the whole array, of which `column` may be a slice.
             runs = arrow.RunEndEncodedArray.from_arrays(column.run_ends, values)
             column = require("pyarrow.compute", "Arrow").run_end_decode(runs.slice(column.offset, len(column)))
         else:
             column = arrow.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
     kind = str(column.type)
-    # Older versions make no arrays of views from buffers.
+    # Older versions of pyarrow cannot make arrays of views from buffers.
     if kind.endswith("_view") and column.null_count and hasattr(column.type, "has_variadic_buffers"):
         column = _with_empty_nulls(column)
     is_cast = kind == "null" or kind.endswith("_view") or kind.startswith(_FIXED_SIZE)
@@ -96,12 +97,12 @@ def as_strings(column: Any) -> Any:
 
 
 def _with_empty_nulls(column: Any) -> Any:
-    """An Arrow array of views where those of nulls are empty.
+    """Make the views of nulls in an Arrow array of views empty.
 
-    They may hold anything, and pyarrow does not check them, but makes room for as many bytes as all views have together.
+    These views may hold anything: pyarrow does not check them, but a cast allocates as many bytes as all views claim.
     """
     arrow = require("pyarrow", "Arrow")
-    first = column.offset % 8  # nulls are marked by bits
+    first = column.offset % 8  # the slice of the validity buffer must begin at a whole byte
     begin = column.offset - first
     marks, views, *data = column.buffers()
     texts = np.frombuffer(views, np.int64, 2 * (first + len(column)), 16 * begin).reshape(-1, 2).copy()
@@ -110,14 +111,14 @@ def _with_empty_nulls(column: Any) -> Any:
     return arrow.Array.from_buffers(column.type, len(column), buffers, column.null_count, first)
 
 
-# Of kinds of strings, those of bytes that are stored alike.
+# The types of strings, and the types of binary that are stored in the same way.
 _BYTES_OF = {"string": "binary", "large_string": "large_binary", "string_view": "binary_view"}
 
 
 def checked(column: Any) -> Any:
-    """An Arrow array of strings or binary of any kind from a file, as binary, after pyarrow has checked what it leads to.
+    """Check an Arrow array of strings or binary from a file, which pyarrow does not do on reading. Returns it as binary.
 
-    pyarrow reads files without that. As binary, because it would refuse invalid UTF-8. Raises ArrowInvalid.
+    Strings become binary, because the check would reject invalid UTF-8. Raises ArrowInvalid.
     """
     arrow = require("pyarrow", "Arrow")
     while hasattr(column.type, "storage_type"):
@@ -127,12 +128,12 @@ def checked(column: Any) -> Any:
         column.validate()
         column.run_ends.validate(full=True)
         if column.run_ends.null_count or (len(column) and not len(column.run_ends)):
-            raise arrow.ArrowInvalid("the ends of runs are missing")  # which pyarrow looks for
+            raise arrow.ArrowInvalid("the ends of runs are missing")  # pyarrow would search them without a check
         values = as_strings(checked(column.values)).cast(arrow.large_binary())
         column = arrow.RunEndEncodedArray.from_arrays(column.run_ends, values).slice(column.offset, len(column))
     elif kind.startswith(_DICTIONARY):
         values = as_strings(checked(column.dictionary)).cast(arrow.large_binary())
-        return arrow.DictionaryArray.from_arrays(column.indices, values)  # which checks them
+        return arrow.DictionaryArray.from_arrays(column.indices, values)  # checks the indices
     elif kind in _BYTES_OF:
         column = column.view(getattr(arrow, _BYTES_OF[kind])())
     column.validate(full=True)
@@ -140,15 +141,15 @@ def checked(column: Any) -> Any:
 
 
 def may_grow(column: Any) -> bool:
-    """Whether an array that is `checked` may take much more memory as strings: rows may share a text, or have none."""
+    """Whether a `checked` array may need much more memory after `as_strings`: rows may share a text, or store none."""
     return str(column.type) not in ("binary", "large_binary")
 
 
 def offsets_of(strings: Any) -> NDArray[np.int64]:
-    """Where each string of an array begins in its data, see `as_strings`, and where the last one ends: int64[n + 1].
+    """Where each string of an array (see `as_strings`) begins in its data, and where the last one ends: int64[n + 1].
 
-    A cast by pyarrow to the type whose offsets are int64 takes 80 us, ten times as long as copying 250 texts of 4 kB.
-    Raises ValueError where they lead out of the data, as those in files and streams may, which pyarrow does not check.
+    (A cast by pyarrow to a type with int64 offsets would take 80 us, ten times as long as copying 250 texts of 4 kB.)
+    Raises ValueError if an offset is outside of the data, which pyarrow does not check for files and streams.
     """
     if not len(strings):
         return np.zeros(1, dtype=np.int64)
@@ -158,7 +159,7 @@ def offsets_of(strings: Any) -> NDArray[np.int64]:
     n_data = 0 if data is None else data.size
     if offsets[0] < 0 or offsets[-1] > n_data or bool((offsets[1:] < offsets[:-1]).any()):
         raise ValueError(
-            f"the Arrow data is broken: the offsets of its strings lead back, or out of their {n_data:,} bytes "
+            f"the Arrow data is broken: the offsets of its strings are not ascending, or outside of their {n_data:,} bytes "
             "(validate(full=True) of pyarrow says where)"
         )
     return offsets.astype(np.int64)
@@ -175,10 +176,10 @@ class ColumnReader(RowWindows):
     def __init__(self, columns: Iterator[Any], specials: SpecialTokens, separator: int) -> None:
         super().__init__(specials, separator)
         self._columns = columns
-        self._strings: Any = None  # the present ones, to which the address below belongs
-        self._data_at = 0
+        self._strings: Any = None  # the current array, which keeps the memory at `_data_at` alive
+        self._data_at = 0  # the address of its data
         self._offsets = np.zeros(1, dtype=np.int64)
-        self._row = 0  # of the next one
+        self._row = 0  # the next row
 
     def advance(self, taken: int) -> Window | None:
         from ...kernels.records.strings import take_strings
@@ -187,19 +188,19 @@ class ColumnReader(RowWindows):
             column = next(self._columns, None)
             if column is None:
                 return None
-            self._take_up(column)
+            self._begin(column)
         longest = int(self._offsets[self._row + 1] - self._offsets[self._row]) + 1
         self._make_room(max(longest, WINDOW))
         first = self._row
         self._row, n_bytes = take_strings(self._data_at, self._offsets, first, self._out, self._breaks, self._separator)
         return self._window(n_bytes, self._row - first)
 
-    def _take_up(self, column: Any) -> None:
-        """Begin with the strings of the next array."""
+    def _begin(self, column: Any) -> None:
+        """Begin to read the next array."""
         offsets = offsets_of(column)
         if column.null_count:
             rows = is_valid(column)
-            if np.diff(offsets)[~rows].any():  # which is allowed, but rarely done
+            if np.diff(offsets)[~rows].any():  # nulls have bytes, which is allowed, but rare
                 column = column.drop_null()
                 offsets = offsets_of(column)
             else:

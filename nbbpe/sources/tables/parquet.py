@@ -1,4 +1,4 @@
-"""Parquet files, read through pyarrow; see table_file.py."""
+"""Reads Parquet files through pyarrow; see table_file.py."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .arrow_errors import naming_arrow_errors, read_with_arrow
 from .columns import as_strings, check_column
 from .table_file import MAX_BATCH_ROWS, RowGroup, RowsPart, TableFile
 
-PARQUET = (".parquet", ".pq")  # how names of such files end
-_BATCH_BYTES = 15 << 16  # of text that is in memory at a time, about: a window; with 4 MB pyarrow has held 20 MB more
-_BUFFER = 1 << 20  # bytes that are read of a column at a time
+PARQUET = (".parquet", ".pq")  # the endings of such files' names
+_BATCH_BYTES = 15 << 16  # of text in memory at a time, about a window; with 4 MB, pyarrow has used 20 MB more
+_BUFFER = 1 << 20  # bytes of a column that are read at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class ParquetTable(TableFile):
     _part = ParquetPart
 
     def check(self, on_error: str) -> None:
-        """See Input. Finds a missing package, a file that is not parquet, a column that is missing or holds no text."""
+        """See Input. Notices a missing package, a file that is not parquet, a column that is missing or holds no text."""
         self.file.check()
         if self.size() is None:
             raise ValueError(f"{self.file.name!r} has no known size (a pipe?), and parquet cannot be read in order")
@@ -56,10 +56,10 @@ class ParquetTable(TableFile):
 
 
 def open_parquet(file: File, raw: Any) -> Any:
-    """pyarrow's reader of an open file."""
+    """Make pyarrow's reader for an open file."""
     arrow = require("pyarrow", file.name)
-    # pyarrow's default memory keeps about 20 MB a thread of what texts took, and the system's is as fast. Pages are
-    # decompressed in the default one all the same.
+    # pyarrow's default memory pool keeps about 20 MB per thread, and the system's is as fast. (Pages are still decompressed
+    # in the default one.)
     reader = _reader_class(file)(arrow.system_memory_pool())
     # Buffered and without read-ahead, so that a row group of gigabytes is never in memory completely.
     reader.open(raw, pre_buffer=False, buffer_size=_BUFFER)
@@ -67,17 +67,17 @@ def open_parquet(file: File, raw: Any) -> Any:
 
 
 def _reader_class(file: File) -> Any:
-    """pyarrow's class, from the module that defines it: what is around that takes a process 20 ms more to import."""
+    """pyarrow's class, from the internal module that defines it: importing pyarrow.parquet takes 20 ms more."""
     require("pyarrow", file.name)
     try:
         return importlib.import_module("pyarrow._parquet").ParquetReader
-    except (ImportError, AttributeError):  # moved, or not built
+    except (ImportError, AttributeError):  # the class was moved, or not built
         return require("pyarrow.parquet", file.name).ParquetReader
 
 
 def _leaves(metadata: Any, column: str) -> list[int]:
-    """The number of a column among those that are stored, in which a nested one counts as its parts.
+    """The numbers of the stored columns with this path. (A nested column is stored as one column for each of its parts.)
 
-    Beside a column `a.b` there may be a part `b` of the column `a`, of which nobody can tell it by its path: then both.
+    There may be two: a column `a.b`, and the part `b` of a column `a`, which have the same path.
     """
     return [i for i in range(metadata.num_columns) if metadata.schema.column(i).path == column]

@@ -1,4 +1,4 @@
-"""Files of tables: one document a row, with its text in one of the columns; cut between groups of rows."""
+"""The base classes of files of tables: one document per row, in one of the columns; cut between groups of rows."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from ...kernels.pieces.special_tokens import SpecialTokens
     from ...text.chunks import CutRules
 
-# Rows that repeat a text take a few bytes each in the file, and all of the text in memory. Fewer cost time.
+# Rows that repeat a text take a few bytes each in the file, but the whole text in memory. A lower limit would cost time.
 MAX_BATCH_ROWS = 1 << 11
 
 
 class RowGroup(NamedTuple):
-    """Of a group of rows: how many there are, and how many bytes their texts take, about."""
+    """A group of rows: the number of rows, and about how many bytes of text they have."""
 
     n_rows: int
     n_text: int
@@ -32,14 +32,14 @@ class RowGroup(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RowsPart(Part, ABC):
-    """Some groups of rows of a file, side by side, or all that it has where these are not known (none); see Part."""
+    """Consecutive groups of rows of a file; see Part."""
 
     file: File
     column: str
-    groups: list[RowGroup]
+    groups: list[RowGroup]  # empty if the groups are not known: then the part is the whole file
     first_group: int
     first_row: int
-    size: int  # their share of the file's bytes
+    size: int  # the part's share of the file's bytes
 
     def span(self) -> tuple[int, int | None]:
         return self.first_row, self.first_row + sum(group.n_rows for group in self.groups) if self.groups else None
@@ -50,7 +50,7 @@ class RowsPart(Part, ABC):
             yield ColumnReader(self._columns(raw, tally), specials, separator)
 
     def _columns(self, raw: Any, tally: Tally) -> Iterator[Any]:
-        """The column's strings, some rows at a time, without those that are null."""
+        """Yield the column's strings, some rows at a time; nulls are counted as malformed records."""
         n_rows = sum(group.n_rows for group in self.groups)
         done = 0
         for column in self._batches(raw):
@@ -64,7 +64,7 @@ class RowsPart(Part, ABC):
 
     @abstractmethod
     def _batches(self, raw: Any) -> Iterator[Any]:
-        """The column as arrays of strings (see columns.as_strings), some rows at a time."""
+        """Yield the column as arrays of strings (see columns.as_strings), some rows at a time."""
 
 
 class TableFile(Input):
@@ -75,13 +75,13 @@ class TableFile(Input):
     def __init__(self, file: File, column: str) -> None:
         self.file: File = file
         self._column = column
-        self._groups: list[RowGroup] = []  # what `check` finds
+        self._groups: list[RowGroup] = []  # found by `check`
 
     def n_text(self) -> int:
         return sum(group.n_text for group in self._groups)
 
     def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
-        """See Input. Cut between groups of rows, where a part comes nearest to `part_bytes`."""
+        """See Input. Cut between groups of rows, so that each part is as near to `part_bytes` as possible."""
         size = self.size() or 0
         rows = list(accumulate((group.n_rows for group in self._groups), initial=0))
         if not rows[-1]:
