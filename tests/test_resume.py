@@ -264,8 +264,8 @@ def test_a_source_that_has_changed_is_refused_and_says_how(small, sources, tmp_p
     os.utime(source, ns=(10**18, 10**18))
     refused("there are 2 source files, and were 1", small, [source, source], out)
     shutil.copy2(source, tmp_path / "other.txt")
-    refused("'.* stands where '", small, tmp_path / "other.txt", out)
-    refused("'.* stands where '", small, sources["jsonl"], out)  # not that this one has changed
+    refused("'.* is where '", small, tmp_path / "other.txt", out)
+    refused("'.* is where '", small, sources["jsonl"], out)  # not that this one has changed
     encode(small, source, out)
     assert sorted(os.listdir(out)) == ["ids.bin", "ids.bin.json"]
 

@@ -134,9 +134,9 @@ def train(
         f"--split-with {split_with}": split_with != "auto",
         "--superwords": superwords_after is not None,
     }
-    given = [option for option, is_given in of_texts.items() if is_given]
-    if counts and given:
-        raise click.UsageError(f"{given[0]} is for texts, and --counts come from text that was counted already")
+    useless = [option for option, is_given in of_texts.items() if is_given]
+    if counts and useless:
+        raise click.UsageError(f"{useless[0]} is for texts, and --counts come from text that was counted already")
     if mixture is not None and weights:
         raise click.UsageError("--weight is for texts and --counts: a mixture has its own weights")
     with as_usage():

@@ -260,7 +260,7 @@ def _checked_kept(counts: list[int], frame: Frame, options: Mapping[str, Any]) -
     kept = _kept(counts, most - frame.n_ids, frame.is_pair, strategy)
     if kept is None or not (stride or options.get("return_overflowing_tokens")):
         return kept
-    # tokenizers also rejects a stride that is not below what is kept of a truncated text. A text of which nothing is kept
+    # tokenizers also rejects a stride that is not below the kept length of a truncated text. A text that loses all its ids
     # overflows as a whole.
     return None if any(length <= stride and length < n for n, length in zip(counts, kept, strict=True)) else kept
 

@@ -103,7 +103,7 @@ def new_manifest(path: str, job: EncodingJob, part_bytes: int, spans: list[Span]
 
 
 def read_manifest(path: str, job: EncodingJob) -> Manifest | None:
-    """The manifest of a run of the same job; None if there is none, or of another job of which nothing is finished.
+    """Read the manifest of an earlier run; None if there is none, or if it is of another job without a finished part.
 
     Raises ValueError that says what differs if it is of another job (WrongArgument if that is an argument), or if its
     first line cannot be read.
@@ -118,10 +118,10 @@ def read_manifest(path: str, job: EncodingJob) -> Manifest | None:
     first, _, rest = data.partition(b"\n")
     about = _first_line(first, path, way_out)
     n_parts = len(about["parts"])
-    # A source may have moved, and a place where a record was skipped is looked up there.
+    # A source may have moved: places of skipped records, which messages look up, need its new path.
     moved = {then["path"]: now["path"] for then, now in zip(about["sources"], job.sources, strict=False)}
     finished = {}
-    # What follows the last newline was torn.
+    # The last line is incomplete, or empty: a complete one ends with a newline.
     for line in rest.split(b"\n")[:-1]:
         found = _finished(line, n_parts, moved)
         if found is not None:
@@ -137,7 +137,7 @@ def read_manifest(path: str, job: EncodingJob) -> Manifest | None:
 
 
 def _first_line(line: bytes, path: str, way_out: str) -> dict[str, Any]:
-    """The job, as an object whose entries have the right types. Raises ValueError that names the file."""
+    """Read the job from the first line, and check the types of its entries. Raises ValueError that names the file."""
     about: dict[str, Any]
     try:
         about = parse_json(line.decode(), path)
@@ -160,22 +160,23 @@ def _first_line(line: bytes, path: str, way_out: str) -> dict[str, Any]:
 
 
 def _other_argument(about: dict[str, Any], job: EncodingJob) -> str | None:
-    """What the caller has given otherwise than when the run began, in words; None if nothing."""
+    """A message about the first argument that has changed since the run began; None if none has."""
     if about["tokenizer"] != job.tokenizer:
-        return f"the tokenizer is another one (fingerprint {job.tokenizer}, and {shown(about['tokenizer'])} began)"
+        was = shown(about["tokenizer"])
+        return f"the tokenizer is another one (fingerprint {job.tokenizer}, and {was} when the run began)"
     for name, now in job.options.items():
         if (began := about["options"].get(name)) != now:
-            return f"{argument(name)} is {_given(now)}, and was {_given(began)} when the run began"
+            return f"{argument(name)} is {_shown_option(now)}, and was {_shown_option(began)} when the run began"
     if len(about["sources"]) != len(job.sources):
         return f"there are {len(job.sources):,} source files, and were {len(about['sources']):,} when the run began"
     for then, now in zip(about["sources"], job.sources, strict=True):
         if os.path.basename(then["path"]) != os.path.basename(now["path"]):
-            return f"{shown(now['path'])} stands where {shown(then['path'])} stood in the list of sources"
+            return f"{shown(now['path'])} is where {shown(then['path'])} was in the list of sources"
     return None
 
 
 def _other_data(about: dict[str, Any], job: EncodingJob) -> str | None:
-    """What differs in the contents of the sources, or in what reads them, in words; None if nothing does."""
+    """A message about the first change in the sources, or in the versions that read them; None if nothing has changed."""
     for name, now in job.made_by.items():
         if (began := about["made_by"].get(name)) != now:
             return f"{name} is {shown(now)}, and was {shown(began)} when the run began"
@@ -186,8 +187,8 @@ def _other_data(about: dict[str, Any], job: EncodingJob) -> str | None:
     return None
 
 
-def _given(value: Any) -> str:
-    """The value of an option in words that are the same for the command."""
+def _shown_option(value: Any) -> str:
+    """The value of an option, in words that fit the library and the command."""
     if isinstance(value, list):
         return first_few(value) or "none"
     if value is None or value is False:
@@ -196,9 +197,9 @@ def _given(value: Any) -> str:
 
 
 def _finished(line: bytes, n_parts: int, moved: dict[str, str]) -> tuple[int, Finished] | None:
-    """The number and the figures of a finished part; None for an invalid line.
+    """Read the line of a finished part: (its number, its counts and checksums); None if the line is invalid.
 
-    moved : by the paths of sources when the run began, their paths now
+    moved : {path of a source when the run began: its path now}
     """
     try:
         number, n_read, n_ids, checksum, n_ends, ends, skipped = json.loads(line)
@@ -213,9 +214,9 @@ def _finished(line: bytes, n_parts: int, moved: dict[str, str]) -> tuple[int, Fi
 
 
 def _place(kind: str, *fields: Any) -> Place:
-    """A place from its fields. Raises ValueError, TypeError or KeyError if they are invalid."""
+    """Make a place from its fields. Raises ValueError, TypeError or KeyError if they are invalid."""
     place = _PLACES[kind](*fields)
-    name, number, path, start, skip, compression = Line(*place)  # whose first fields are those of the others
+    name, number, path, start, skip, compression = Line(*place)  # Row and Record have the first fields of Line
     are_texts = isinstance(name, str) and (path is None or isinstance(path, str)) and compression in ("", *COMPRESSIONS)
     if not are_texts or not all(map(_is_count, (number, start, skip))):
         raise ValueError
@@ -223,7 +224,7 @@ def _place(kind: str, *fields: Any) -> Place:
 
 
 def _now_at(place: Place, moved: dict[str, str]) -> Place:
-    """A place in a source that may have moved."""
+    """A place with the present path of its source."""
     if isinstance(place, Line) and isinstance(place.path, str):
         place = place._replace(path=moved.get(place.path, place.path))
     return place._replace(name=moved.get(place.name, place.name))

@@ -119,7 +119,7 @@ def _bgzf_frames(file: BinaryIO) -> Iterator[int]:
 
 def _bzip2_frames(file: BinaryIO) -> Iterator[int]:
     last = position = 0
-    before = b""  # the end of the bytes before, in which a beginning may be cut
+    before = b""  # the last nine bytes, with which a match may begin
     while position - last < MOST_FRAME and (data := read_at(file, position, _BZIP2_LOOK)):
         data = before + data
         position += len(data) - len(before)
