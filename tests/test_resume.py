@@ -610,6 +610,7 @@ def test_torn_and_strange_lines_of_the_manifest_cost_their_part(small, sources, 
             lambda lines: [*lines[:3], lines[3].replace("[0, []]", '[1, [["Page", ["a", 1], "?"]]]'), *lines[4:]],
             lambda lines: [*lines[:3], json.dumps([2, None, *json.loads(lines[3])[2:]]) + "\n", *lines[4:]],
             lambda lines: [*lines, "1\n", "[1]\n", "[900, 1, 1, [0, 0], 0, [0, 0], [0, []]]\n", "{}\n", "\n"],
+            lambda lines: [*lines, "[0, 1, 1, [0, 0], 0, [0, 0], []]\n"],
         ]
     ):
         out = tmp_path / f"out {number}"

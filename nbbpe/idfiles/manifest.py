@@ -209,7 +209,7 @@ def _finished(line: bytes, n_parts: int, moved: dict[str, str]) -> tuple[int, Fi
         n_skipped, first = skipped
         places = [(_now_at(_place(kind, *fields), moved), str(reason)) for kind, fields, reason in first]
         return number, Finished(n_read, n_ids, Checksum(*checksum), n_ends, Checksum(*ends), Skipped(n_skipped, places))
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, LookupError, RecursionError):
         return None
 
 
