@@ -63,7 +63,7 @@ class Applied:
         """The added tokens that are found in a text with split_special_tokens=True: those that are not special.
 
         None if tokenizers must decide, because
-        - one of them may begin inside a special token, of which tokenizers splits all of the text;
+        - one of them may be inside a special token, or begin there, where tokenizers does not search;
         - nbbpe always finds a special token, because it is declared as part of ordinary text;
         - tokenizers does not tell whether a token is special;
         - with ignore_merges, tokenizers gives a pretoken that equals a special token its id.

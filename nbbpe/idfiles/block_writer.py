@@ -7,7 +7,7 @@ import numpy as np
 from ..system.atomic_files import begin_sync, name_in_errors
 from ..system.paths import Path
 
-# The page cache uses pages as large as a write that is aligned to its own size, and large free pages are found fastest:
+# The page cache uses pages as large as a write that is aligned to its own size, and most free memory is in large pages:
 # writing 20 MB took 20 to 75 ms in blocks of 256 kB, and 5 ms in blocks of 2 MB.
 BLOCK = 2 << 20
 # The disk is asked to write after each so many blocks: it does while the next are made, and the sync at the end is short.

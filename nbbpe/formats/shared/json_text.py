@@ -62,7 +62,7 @@ def parse_json(text: str, name: str) -> Any:
 
 
 def check_format(value: Any, name: str, format_name: str, *versions: int) -> None:
-    """Raise ValueError that names the file unless `value` is an object of one of nbbpe's formats, in a known version."""
+    """Raise ValueError that names the file unless `value` is an object of this format of nbbpe, in one of `versions`."""
     if not isinstance(value, dict) or value.get("format") != format_name:
         raise ValueError(f'{name}: must be an object with "format": "{format_name}"')
     if value.get("version") not in versions:
