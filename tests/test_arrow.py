@@ -150,7 +150,7 @@ def test_offsets_that_lead_anywhere_are_an_error(small, tmp_path, offsets, large
         lambda: small.encode_file(pa.table({"text": broken}), tmp_path / "ids.bin"),
         lambda: nbbpe.train(broken, 300, workers=1),
     ):
-        with pytest.raises(ValueError, match=r"the Arrow data is broken: .* out of their 9 bytes"):
+        with pytest.raises(ValueError, match=r"the Arrow data is broken: .* outside of their 9 bytes"):
             read()
 
 

@@ -130,9 +130,7 @@ def test_patterns_given_one_after_another_split_in_turn(run, tmp_path):
     assert nbbpe.load(tmp_path / "new") == nbbpe.train(Path("text.txt"), 300, pattern=[r"\p{N}+", "gpt2"])
     assert r"\p{N}+, then gpt2" in run("inspect", tmp_path / "new").out
     assert run("inspect", tmp_path / "new", "--json").code == 0
-    assert_one_line_error(
-        run("train", "text.txt", *options, "--pattern", "none"), 2, "--pattern none, which does not split"
-    )
+    assert_one_line_error(run("train", "text.txt", *options, "--pattern", "none"), 2, "--pattern none does not split")
 
 
 def test_train_without_a_pattern_and_with_too_few_pairs_warns_in_one_line(run, tmp_path):
@@ -948,11 +946,11 @@ def test_help_names_all_commands(run):
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--pattern", "gtp2"], ["gtp2", "gpt2"]),
         (["train", "text.txt", "--vocab-size", "300", "-o=x"], ["-o '=x' begins with `=`: write -o x or --output=x"]),
         (["encode", "text.txt", "-t=tok"], ["-t '=tok' begins with `=`: write -t tok or --tokenizer=tok"]),
-        (["inspect", "--pattern", "none", "--pattern", "gpt2"], ["--pattern none, which does not split, goes with no"]),
+        (["inspect", "--pattern", "none", "--pattern", "gpt2"], ["none does not split, so it cannot be combined"]),
         (["train", "-", "-", "--vocab-size", "300", "-o", "x"], ["once"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--special", ""], ["empty"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--special", "a", "--special", "a"], ["'a'", "twice"]),
-        (["train", "--vocab-size", "300", "-o", "x"], ["give the texts to train on, --mixture or --counts"]),
+        (["train", "--vocab-size", "300", "-o", "x"], ["give one of these: the texts to train on, --mixture, or --counts"]),
         (
             ["train", "text.txt", "--counts", "a.parquet", "--vocab-size", "300", "-o", "x"],
             ["give one of these: the texts to train on, --mixture, or --counts"],
@@ -1628,7 +1626,7 @@ def test_what_does_not_go_together_is_a_usage_error(run, tmp_path):
     mixture = ["--mixture", tmp_path / "a.json", "--vocab-size", 300, "-o", tmp_path / "new"]
     assert_one_line_error(run("train", *mixture, "text.txt"), 2, "give one of these: ")
     assert_one_line_error(run("train", *mixture, "--weight", 2), 2, "a mixture has its own weights")
-    assert_one_line_error(run("extend", "tok", "text.txt", *mixture), 2, "not both")
+    assert_one_line_error(run("extend", "tok", "text.txt", *mixture), 2, "give either the texts")
     assert_one_line_error(run("train", "text.txt", "--forbid", "(", *mixture[2:]), 2, "(")
     missing = run("train", "--mixture", tmp_path / "missing.json", *mixture[2:])
     assert_one_line_error(missing, 2, "missing.json: No such file")
@@ -1759,7 +1757,7 @@ def test_a_field_that_no_record_has_is_a_usage_error(run, tmp_path, name):
         ):
             missing = field[-1] if field else "text"
             assert_one_line_error(
-                run(*command, *field), 2, path.name, f"'{missing}'", "'body'", "ame the text's with --field"
+                run(*command, *field), 2, path.name, f"'{missing}'", "'body'", "ame the right one with --field"
             )
     assert os.listdir(tmp_path) == [name]
 

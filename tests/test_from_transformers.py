@@ -236,7 +236,10 @@ def test_a_role_gets_the_next_id(document, tmp_path):
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"tokenizer_config.json": {"image_token": "<a>"}}, "_config.json: image_token is '<a>', which is no token elsewh"),
+        (
+            {"tokenizer_config.json": {"image_token": "<a>"}},
+            "_config.json: image_token is '<a>', which is not a token elsewhere",
+        ),
         (
             {"tokenizer_config.json": {"image_token": {"__type": "AddedToken", **described("<a>")}}},
             "_config.json: image_token is '<a>', which is not a token elsewhere",
@@ -245,7 +248,10 @@ def test_a_role_gets_the_next_id(document, tmp_path):
             {"tokenizer_config.json": {"model_specific_special_tokens": {"boi": "<a>"}}},
             "_config.json: boi is '<a>', which is not a token elsewhere",
         ),
-        ({"special_tokens_map.json": {"image_token": "<a>"}}, "_map.json: image_token is '<a>', which is no token elsewh"),
+        (
+            {"special_tokens_map.json": {"image_token": "<a>"}},
+            "_map.json: image_token is '<a>', which is not a token elsewhere",
+        ),
         (
             {"tokenizer_config.json": {"bos_token": "<a>"}, "special_tokens_map.json": {"eos_token": LSTRIP}},
             "tokenizer_config.json or special_tokens_map.json names '<a>' with lstrip, unlike another place in the folder",
@@ -271,11 +277,11 @@ def test_a_role_gets_the_next_id(document, tmp_path):
         # Of these, it gives other ids than transformers 5.
         (
             {"tokenizer_config.json": {"additional_special_tokens": ["<b>"], "extra_special_tokens": {"boi": "<a>"}}},
-            "has a list of special tokens, and '<a>' with a name of its own; versions of transformers differ",
+            "has a list of special tokens, and '<a>' with a name of its own; versions of transformers then",
         ),
         (
             {"tokenizer_config.json": {"additional_special_tokens": ["<b>", "<a>"], "image_token": "<a>"}},
-            "has a list of special tokens, and '<a>' with a name of its own; versions of transformers differ",
+            "has a list of special tokens, and '<a>' with a name of its own; versions of transformers then",
         ),
         (
             {"tokenizer_config.json": {"pad_token": "<a>", "image_token": LSTRIP}},

@@ -397,7 +397,7 @@ def test_a_pickled_result_says_how_to_keep_what_it_lacks(folders):
     for call in calls:
         for batch in again, pickle.loads(pickle.dumps(again)):
             with pytest.raises(
-                ValueError, match=r"\w+\(\) is not available: as only the columns of this result were pickled: call it"
+                ValueError, match=r"\w+\(\) is not available, as only the columns of this result were pickled: call it"
             ):
                 call(batch)
     assert again[:1] == {name: column[:1] for name, column in again.items()}

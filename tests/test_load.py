@@ -331,8 +331,12 @@ def test_nothing_is_saved_where_a_folder_or_a_pipe_is_in_the_place_of_a_file(tok
         ("tokenizer_config.json", {"extra_special_tokens": {"image_token": "<e>"}}, "the special token '<e>'"),
         ("tokenizer_config.json", {"image_token": "<f>"}, "the special token '<f>'"),
         ("tokenizer_config.json", {"model_specific_special_tokens": {"boi": "<g>"}}, "the special token '<g>'"),
-        ("special_tokens_map.json", {"eos_token": {"content": texts.SPECIAL, "lstrip": True}}, "lstrip of the special"),
-        ("tokenizer_config.json", {"added_tokens_decoder": {"9": {"content": texts.SPECIAL, "rstrip": True}}}, "rstrip of"),
+        ("special_tokens_map.json", {"eos_token": {"content": texts.SPECIAL, "lstrip": True}}, "the flag lstrip"),
+        (
+            "tokenizer_config.json",
+            {"added_tokens_decoder": {"9": {"content": texts.SPECIAL, "rstrip": True}}},
+            "the flag rstrip",
+        ),
     ],
 )
 def test_gpt2s_files_that_are_not_all_of_a_tokenizer_are_refused(tokenizer, tmp_path, name, content, part):

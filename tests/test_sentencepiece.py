@@ -372,7 +372,7 @@ def test_a_folder_may_name_the_symbols_of_the_user(tmp_path):
             r"keeps spaces as they are .*, and puts spaces after .*, which nbbpe",
         ),
         (model([*PIECES, PIECES[300 - 30]]), "has two pieces with the same text"),
-        (model(PIECES[:100] + PIECES[101:]), "or no piece of some byte"),
+        (model(PIECES[:100] + PIECES[101:]), "or lacks the piece of a byte"),
         (model([*PIECES, ("x", 0.0, UNUSED)]), "has unused pieces"),
         (model([*PIECES, ("a b", -50.0, NORMAL)]), "has no piece \u2581 for a space, or has a piece with a space"),
         (model([*PIECES, ("xt", -50.0, NORMAL)]), "of several characters with 'x', which is not a piece by itself"),

@@ -944,7 +944,7 @@ def test_folders_that_a_pattern_cannot_search_are_told(small, nobodys_folder):
                     with pytest.raises(FileNotFoundError, match="no file matches the pattern"):
                         small.frequencies(folder / pattern)
             names = ", ".join(repr(str(folder / name)) for name in closed)
-            wanted = f"may be missing, as folders cannot be searched ({names}): ask" if closed else ""
+            wanted = f"may be missing, as folders cannot be searched ({names}): get permission" if closed else ""
             assert [wanted in str(each.message) for each in caught] == [True] * bool(closed)
     (folder / "open" / "link").unlink()
 

@@ -216,8 +216,8 @@ def test_whisper_puts_the_language_and_the_task_in_front(tmp_path, config, names
     ("config", "message"),
     [
         ({"language": "klingon"}, "has no token '<|klingon|>', which its class adds to a text"),
-        ({"language": 5}, "tokenizer_config.json has the language 5 and the task None, and Whisper does not know one"),
-        ({"task": "sing"}, "has the language None and the task 'sing', and Whisper does not know one"),
+        ({"language": 5}, "tokenizer_config.json has the language 5 and the task None, and Whisper does not know"),
+        ({"task": "sing"}, "tokenizer_config.json has the language None and the task 'sing', and Whisper does not know"),
     ],
 )
 def test_what_whisper_does_not_know_is_named(tmp_path, config, message):
