@@ -1,4 +1,4 @@
-"""Arguments as messages name them: as in Python, or as options while the command runs."""
+"""How messages name arguments: as in Python, or as command-line options while the command runs."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ _options: Options | None = None
 
 
 def argument(name: str, *value: object) -> str:
-    """An argument in a message: `field`, with a value `field='body'`, or with `...` for one to give, `field=...`.
+    """Return an argument as messages name it: `field`, with a value `field='body'`, with the value `...` `field=...`.
 
-    While the command runs, it is `--field`, or with a value that is no flag's `--field body`. An argument for which the
-    command has no option is said to be one of Python.
+    While the command runs, this is `--field` or `--field body` (the values True and `...` are left out), or
+    `field='body' (in Python)` if the command has no such option.
     """
     if _options is not None and name in _options:
-        # By `is`, as 1 is equal to True.
+        # Compared by `is`, as 1 == True.
         return " ".join([_options[name], *(_for_a_shell(each) for each in value if each is not True and each is not ...)])
-    said = "=".join([name, *("..." if each is ... else shown(each) for each in value)])
-    return said if _options is None else f"{said} (in Python)"
+    text = "=".join([name, *("..." if each is ... else shown(each) for each in value)])
+    return text if _options is None else f"{text} (in Python)"
 
 
 def _for_a_shell(value: object) -> str:
-    import shlex  # here, as nearly all messages do without it
+    import shlex  # here, as few messages need it
 
     return shlex.quote(printable(value)) if isinstance(value, str) else shown(value)
 
 
 def options_in_messages() -> Options | None:
-    """By what options messages call arguments now: for a worker process, which does not have it by itself."""
+    """Return the options that messages name now, to be set by `name_options` in a worker process."""
     return _options
 
 
 def name_options(options: Options | None) -> None:
-    """Have messages of this process name options in place of arguments; None for the names in Python."""
+    """Make messages of this process name these options in place of arguments; with None, the arguments in Python."""
     global _options
     _options = options
 
 
 @contextmanager
 def naming_options(options: Options) -> Iterator[None]:
-    """A context in which messages name the options of a command in place of arguments."""
+    """Make messages name the options of a command in place of arguments during this context."""
     before = _options
     name_options(options)
     try:

@@ -23,11 +23,11 @@ _BEGIN_WRITING = 2  # SYNC_FILE_RANGE_WRITE
 
 
 def put(whole: str, path: Path) -> None:
-    """Give a finished file its name, or a finished folder a name that is free or an empty folder's.
+    """Rename the finished file or folder `whole` to `path`, where a folder may replace only an empty folder.
 
-    The mode of a file that is replaced is kept. If the name is a symlink, the file that it points to is replaced, see
-    `target_of`. A file on another disk is copied first, so that under its name it is always complete. The content is synced
-    to disk before the rename, and the rename before this returns: a power cut leaves the old file or the new one.
+    A replaced file's mode is kept. If `path` is a symlink, the file that it points to is replaced (see `target_of`). A file
+    on another disk is first copied to a scratch folder, so that `path` is always complete. The content is synced to disk
+    before the rename, and the rename before this returns: a power cut leaves the old file or the new one.
     """
     target = target_of(path)
     for name in os.listdir(whole) if os.path.isdir(whole) else ():
@@ -48,7 +48,7 @@ def put(whole: str, path: Path) -> None:
 
 
 def begin_sync(file: BinaryIO, start: int, n_bytes: int) -> None:
-    """Have the system begin to write a stretch of a file to the disk, if it can, and do not wait for it."""
+    """Ask the system to start writing `n_bytes` of a file to disk, from `start` on, without waiting; only where it can."""
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):  # a file without a descriptor, or a C library without the call
             begin = ctypes.CDLL(None).sync_file_range
@@ -57,7 +57,7 @@ def begin_sync(file: BinaryIO, start: int, n_bytes: int) -> None:
 
 
 def sync(path: str) -> None:
-    """Sync a file, or the names in a folder, to the disk if it exists and the system can. Raises OSError if that fails."""
+    """Sync a file, or the names in a folder, to disk if it exists and the system can. Raises OSError if that fails."""
     try:
         descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     except OSError:  # a folder on Windows, or one that we may not read
@@ -73,7 +73,7 @@ def sync(path: str) -> None:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[str]:
-    """A temporary name to write a file under; it becomes `path` when it is complete (see `put`), and goes after an error.
+    """Yield a temporary path to write to. The file is renamed to `path` at the end (see `put`), or removed after an error.
 
     Raises IsADirectoryError for a folder, and what `checked_name` and `scratch_folder` raise.
     """
@@ -84,7 +84,7 @@ def whole_file(path: Path) -> Iterator[str]:
 
 @contextmanager
 def name_before(path: Path) -> Iterator[str]:
-    """As `whole_file`, for a file that the caller gives its name, together with others: see `put_together`."""
+    """As `whole_file`, but the caller renames the file, together with others, by `put_together`."""
     name = checked_name(path)
     if os.path.isdir(name) or not os.path.basename(name):
         raise IsADirectoryError(f"{name!r} is a folder; give a file name to write")
@@ -93,28 +93,28 @@ def name_before(path: Path) -> Iterator[str]:
 
 
 def put_together(files: Sequence[tuple[str, Path]]) -> None:
-    """`put` each of several finished files in turn. Ctrl-C is answered when all have their names."""
+    """`put` several finished files, one after another. Ctrl-C takes effect when all have their names."""
     for whole, path in files:
         with name_in_errors(path):
-            sync(whole)  # which may take long
+            sync(whole)  # here, as it may take long, and Ctrl-C waits below
     with handlers_later():
         for whole, path in files:
             put(whole, path)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, the same on all systems."""
+    """Write a text file in UTF-8 with `\\n` as newline, whatever the system."""
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         file.write(text)
 
 
 @contextmanager
 def made_folder(folder: str) -> Iterator[None]:
-    """A context in which a folder exists; the folders made for it are removed again after an error, if they are empty.
+    """Make a folder and its missing parents; after an error in the context, those made are removed again if empty.
 
-    Of a symlink to a folder that is missing, that folder is made. For "", the working folder, nothing is done: it is there,
-    or errors name the file that cannot be written to it. Raises NotADirectoryError for a file in its place, OSError where
-    it cannot be made, and what `target_of` raises.
+    For a symlink to a missing folder, that folder is made. For "", the working folder, nothing is done: if it is missing,
+    a later error names the file that cannot be written. Raises NotADirectoryError if `folder` is a file, OSError if it
+    cannot be made, and the errors of `target_of`.
     """
     if not folder:
         yield
@@ -131,7 +131,7 @@ def made_folder(folder: str) -> Iterator[None]:
             try:
                 with suppress(FileExistsError):  # made by another process
                     os.mkdir(path)
-            except PermissionError as error:  # in the words of an atomic write
+            except PermissionError as error:  # worded as by `scratch_folder`
                 reason = f"cannot write to the folder: {error.strerror}"
                 raise PermissionError(error.errno, reason, os.path.dirname(path)) from None
         yield
@@ -144,7 +144,7 @@ def made_folder(folder: str) -> Iterator[None]:
 
 @contextmanager
 def name_in_errors(path: Path) -> Iterator[None]:
-    """Add the name of the file that was written to an OSError that names none, as that of a full disk."""
+    """Add the path of the written file to an OSError without a file name, such as that of a full disk."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What nbbpe writes beside a file of ids, `corpus.bin`: its sidecar, `corpus.bin.json`, and `corpus.bin.ends`."""
+"""Names of the files beside a file of ids `corpus.bin`: its sidecar `corpus.bin.json`, and `corpus.bin.ends`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from contextlib import suppress
 SIDECAR, ENDS = ".json", ".ends"
 IDS_FORMAT = "nbbpe ids"
 _BEGIN = re.compile(rb'\{\s*"format":\s*"%s"' % IDS_FORMAT.encode())
-_LONGEST = 64  # bytes of what `_BEGIN` finds
+_LONGEST = 64  # bytes to read; a match of `_BEGIN` is shorter
 
 
 def files_of_ids(paths: Iterable[str]) -> Iterator[str]:
-    """The names of files of ids, and of those beside them, as far as their sidecars are among some paths."""
+    """For each sidecar among `paths` whose file of ids exists, yield its path, that of the ids, and that of the ends."""
     for path in paths:
         ids_path = path.removesuffix(SIDECAR)
         if path.endswith(SIDECAR) and os.path.isfile(ids_path) and _is_sidecar(path):
@@ -22,7 +22,7 @@ def files_of_ids(paths: Iterable[str]) -> Iterator[str]:
 
 
 def _is_sidecar(path: str) -> bool:
-    """Whether a file is a sidecar; False for what is no file, or may not be read."""
+    """Whether a path is a sidecar; False if it is not a regular file, or cannot be read."""
     with suppress(OSError):
         if os.path.isfile(path):
             with open(path, "rb") as file:

@@ -8,13 +8,13 @@ import re
 from .excerpt import shown
 
 _UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
-# "4G", as people write for Slurm and Docker, where it means 4GiB, is 4GB: a limit is then never above what was meant.
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?)B?\s*", re.IGNORECASE | re.ASCII)  # no Kelvin sign for a K
+# "4G" is read as 4GB; Slurm and Docker mean 4GiB by it. So a limit is never above what the user meant.
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?)B?\s*", re.IGNORECASE | re.ASCII)  # the Kelvin sign is no K
 _NUMBER = re.compile(r"\s*(\d{1,18})\s*", re.ASCII)  # from a command line, or from the environment
 
 
 def byte_size(name: str, value: int | str) -> int:
-    """An argument that is a number of bytes, or a str: "4000000000", "4GB" (or "4G"), "512 MiB" (or "512Mi").
+    """Return an argument as a number of bytes: an int, or a str such as "4000000000", "4GB", "4G", "512 MiB", "512Mi".
 
     name : of the argument, for errors
 

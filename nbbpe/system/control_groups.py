@@ -1,4 +1,4 @@
-"""The control groups of this process (Linux), by which containers are given less than the machine has."""
+"""The control groups of this process (Linux), which limit the processors and the memory of a container."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 
 def groups_of(controller: str, machine_root: str = "/") -> Iterator[tuple[str, int]]:
-    """The folder of each control group that this process is in, from the first to its own, and its version, 1 or 2.
+    """Yield the folder and the version (1 or 2) of each control group that this process is in, from the top to its own.
 
-    controller   : such as "memory"; a group of version 2 may be without it, and then lacks its files
+    controller   : such as "memory"; a group of version 2 that does not have it is yielded, too, but lacks its files
     machine_root : where /proc and /sys are, for tests
     """
     try:
@@ -27,13 +27,13 @@ def groups_of(controller: str, machine_root: str = "/") -> Iterator[tuple[str, i
             top, version = f"sys/fs/cgroup/{controller}", 1
         else:
             continue
-        # In a container the path may be that outside; what is then not there has no limit to be read.
+        # In a container the path may be the host's: then some of these folders are missing, and have no limit to read.
         names = [name for name in path.split("/") if name not in ("", "..")]
         for depth in range(len(names) + 1):
             yield os.path.join(machine_root, top, *names[:depth]), version
 
 
 def read_file(folder: str, name: str) -> str:
-    """A file of a control group. Raises OSError if the group has none of this name."""
+    """Return the text of a file of a control group. Raises OSError if the group has no such file."""
     with open(os.path.join(folder, name), encoding="utf-8") as file:
         return file.read()

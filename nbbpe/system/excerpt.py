@@ -1,4 +1,4 @@
-"""Excerpts for messages, tables and pages: of a name, a value, a token, a pattern; a share of a whole."""
+"""Values, names, tokens, patterns and shares as short texts for messages, tables and pages."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _short.maxstring = _short.maxother = _short.maxlong = _MOST
 
 
 def shown(value: object) -> str:
-    """A value as errors quote it, shortened: a file may be one long line, which would hide the message."""
-    # Of what is nested, Repr shows only the first entries.
+    """A value as errors quote it, shortened: a file that is one long line would hide the rest of the message."""
+    # Repr shows only the first entries of containers.
     return cut(repr(value[:_MOST]) if isinstance(value, (str, bytes)) else _short.repr(value))
 
 

@@ -1,4 +1,4 @@
-"""Tasks on executors of the user's choice, in any process or machine: a few at a time, results as they come."""
+"""Run tasks on an executor of the user's, such as Dask's: a limited number at a time, with results as they come."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .waiting import next_item
 futures: Any = imported_on_use("concurrent.futures")
 
 _MUST_BE = "executor must be a concurrent.futures.Executor, such as Dask's client.get_executor(), not "
-MOST_WAITING = 256  # tasks that are handed out and not done: the results of some may wait in memory
+MOST_WAITING = 256  # tasks submitted whose results are not yielded yet; some of these may wait in memory
 
 
 def check_executor(executor: Any) -> Any:
-    """An executor as given, None for none. Raises TypeError for what has no `submit`, and for a class in place of one."""
+    """Return an executor, or None, as given. Raises TypeError if it has no `submit`, or is a class, not an instance."""
     if isinstance(executor, type):
         raise TypeError(f"{_MUST_BE}the class {executor.__name__}: give {executor.__name__}()")
     if executor is not None and not callable(getattr(executor, "submit", None)):
@@ -27,14 +27,14 @@ def check_executor(executor: Any) -> Any:
 
 
 def run_on(executor: Any, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    """(number of the task, result of a function) for each task, in the order in which they are done.
+    """Run a function on each task; yield (number of the task, result) in the order in which tasks end.
 
     Function and tasks must be picklable if the executor needs that; a task may be run again if its worker was lost. An
-    error in one task cancels those that have not begun. Raises TypeError for an executor whose futures are not those of
-    `concurrent.futures`, as a Dask client's are not.
+    error in one task cancels those that have not begun. Raises TypeError if the futures of the executor are not of
+    `concurrent.futures`; those of a Dask client are not.
     """
     waiting: dict[Any, int] = {}  # futures, with the numbers of their tasks
-    # Not futures.wait: it locks all futures, and Ctrl-C in there would leave some locked, for which workers wait for ever.
+    # Not futures.wait: it locks all futures, and Ctrl-C inside it could leave some locked: workers would wait for ever.
     done: SimpleQueue[Any] = SimpleQueue()
     rest = enumerate(tasks)
     try:
@@ -56,7 +56,7 @@ def run_on(executor: Any, function: Callable[[Any], Any], tasks: Sequence[Any]) 
 
 
 def _cancel(waiting: dict[Any, int]) -> None:
-    """Cancel what has not begun, and empty the dict. Ctrl-C is answered before or after, see above."""
+    """Cancel the futures that have not begun, and empty the dict. Ctrl-C takes effect before or after."""
     with handlers_later():
         while waiting:
             waiting.popitem()[0].cancel()

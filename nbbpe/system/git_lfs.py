@@ -1,4 +1,4 @@
-"""Pointers of Git LFS: what stands in the place of a large file in a checkout of which the large files were not fetched."""
+"""Pointers of Git LFS, which stand in the place of large files in a checkout until these are fetched."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ LARGEST_LFS_POINTER = 1023  # bytes, by the specification of Git LFS
 
 
 def is_lfs_pointer(file: BinaryIO, size: int | None) -> bool:
-    """Whether a file, open at its start, is a pointer; only what is as small as one is read.
+    """Whether a file, open at its start, is a pointer. A file too large to be one is not read.
 
-    size : of the file in bytes, None where it is not known
+    size : of the file in bytes, None if it is not known
     """
     return size is not None and size <= LARGEST_LFS_POINTER and file.read(len(LFS_POINTER)) == LFS_POINTER

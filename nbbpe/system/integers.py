@@ -1,4 +1,4 @@
-"""Arguments that must be integers: of any integer type, such as NumPy's, but bool."""
+"""Checks of arguments that must be integers: of any integer type, such as NumPy's, except bool."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .excerpt import shown
 
 
 def check_integer(name: str, value: Any, at_least: int | None = None, kind: str = "an integer") -> int:
-    """An argument as an int. Raises TypeError if it is not an integer, ValueError if it is below `at_least`.
+    """Return an argument as an int. Raises TypeError if it is not an integer, ValueError if it is below `at_least`.
 
     name, kind : what errors call the argument, and what it must be
     """
@@ -25,10 +25,10 @@ def check_integer(name: str, value: Any, at_least: int | None = None, kind: str 
 
 
 def check_positive(name: str, value: Any, kind: str = "a positive integer") -> int:
-    """An argument as an int. Raises TypeError or ValueError unless it is a positive integer."""
+    """Return an argument as an int. Raises TypeError or ValueError unless it is a positive integer."""
     return check_integer(name, value, 1, kind)
 
 
 def check_limit(name: str, value: Any) -> int | None:
-    """An argument as an int, or None for no limit. Raises TypeError or ValueError for other than a positive integer."""
+    """Return an argument as an int, or None for no limit. Raises TypeError or ValueError unless it is positive or None."""
     return None if value is None else check_positive(name, value, "a positive integer or None")

@@ -1,4 +1,4 @@
-"""Jobs, which are the work of workers, whether these are threads or processes; and how one runs without a worker."""
+"""The interface of jobs, which worker threads or processes run; and how a job runs without a worker."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from enum import Enum
 from typing import Any, Protocol
 
-# Between two messages of a worker, but for the ends of tasks in processes. Each costs both sides about 30 us, and the one
-# that waits for it a processor, which it takes from a worker.
+# Least time between two messages of a worker, except at the ends of tasks in processes. A message costs both sides about
+# 30 us, and the receiver takes a processor from a worker to read it.
 SEND_SECONDS = 0.05
 
 
@@ -22,13 +22,13 @@ class Job(Protocol):
 
 
 class SharedJob(Job, Protocol):
-    """A job that can take over what others of its kind have gathered in other processes."""
+    """A job that can add to its own results those gathered by jobs of its kind in other processes."""
 
     def hand_over(self) -> Iterator[Any]:
-        """Called once after the last task of a job in a worker process; yields its gathered results, in parts to send."""
+        """Called once after the last task of a job in a worker process; yields its gathered results in parts."""
 
     def take_over(self, gathered: Any) -> None:
-        """Add a part of the results that another job has gathered."""
+        """Add a part of the results that another job's `hand_over` has yielded."""
 
 
 Results = Generator[tuple["int | None", Any], None, None]
@@ -60,7 +60,7 @@ def run_here(make_job: Callable[[], Job], tasks: Sequence[Any]) -> Results:
     yield None, job.finish()
 
 
-def out_of_memory(what: str, error: MemoryError) -> MemoryError:
-    """The error of a worker that lacks memory."""
-    said = f" ({error})" if str(error) else ""
-    return MemoryError(f"a worker {what} ran out of memory{said}; use fewer workers")
+def out_of_memory(kind: str, error: MemoryError) -> MemoryError:
+    """The error to report for a worker, "process" or "thread", that ran out of memory."""
+    detail = f" ({error})" if str(error) else ""
+    return MemoryError(f"a worker {kind} ran out of memory{detail}; use fewer workers")

@@ -1,8 +1,8 @@
-"""A folder that outlives the run which fills it, so that another run goes on from there; one run at a time uses it.
+"""A folder that outlives the run that fills it, so that a later run can resume; one run at a time uses it.
 
-As with scratch folders, a file in it is locked while it is in use, by the processes that were forked meanwhile, too: when
-the lock can be had, nobody writes there any more. Processes of an executor never write there, and may go on for ever when
-this process was killed, so they are not to hold the lock.
+As in scratch folders, a file in it is locked while the folder is in use. Processes that were forked meanwhile hold the
+lock, too, so once it is free nobody writes there any more. Processes of an executor must not hold it: they never write
+there, and may outlive a killed run for ever.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .signals_later import handlers_later
 
 _OWNER = ".nbbpe-kept"
 _PATIENCE = 10.0  # seconds to wait for the lock: the workers of a run that was killed end within one
-_not_for_forks: set[int] = set()  # descriptors of locks that only this process is to hold
+_not_for_forks: set[int] = set()  # descriptors of locks that forked processes must not hold
 
 
 def _close_in_fork() -> None:
-    """Close what a forked process is not to hold; the lock stays that of its parent."""
+    """Close the descriptors that a forked process must not hold; its parent keeps the locks."""
     while _not_for_forks:
         os.close(_not_for_forks.pop())
 
@@ -32,14 +32,14 @@ if hasattr(os, "register_at_fork"):
 
 
 class KeptFolder:
-    """A folder in use. It is removed at the end of the context only where `done` was called."""
+    """A folder in use. It is removed at the end of the context only if `done` was called."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._is_done = False
 
     def done(self) -> None:
-        """Say that nobody needs what is in it any more."""
+        """Declare that its content is no longer needed."""
         self._is_done = True
 
     def file(self, name: str) -> str:
@@ -49,12 +49,12 @@ class KeptFolder:
 
 @contextmanager
 def kept_folder(path: str, in_forks: bool) -> Iterator[KeptFolder]:
-    """Use the folder of this name, which is made if it is missing.
+    """Lock the folder `path` for this run; it is made if it is missing.
 
     in_forks : whether processes that are forked meanwhile hold the lock, too
 
-    Raises FileExistsError for what is not a folder of this kind and user, BlockingIOError while another run uses it,
-    OSError where it cannot be made.
+    Raises FileExistsError if `path` is neither a kept folder of this user nor an empty folder, BlockingIOError while
+    another run uses it, OSError if it cannot be made.
     """
     folder = KeptFolder(path)
     owners: list[int] = []
@@ -73,8 +73,8 @@ def kept_folder(path: str, in_forks: bool) -> Iterator[KeptFolder]:
 
 
 def _leave(folder: KeptFolder, owners: list[int]) -> None:
-    """Remove the folder if it is done, close the descriptors that hold its lock, and empty their list. Ctrl-C is answered
-    before or after: this process itself would be the other run that is still at work."""
+    """Remove the folder if it is done, close the descriptors that hold its lock, and empty their list. Ctrl-C takes effect
+    before or after: with a descriptor left open, this process would lock out its own next run."""
     with handlers_later():
         while owners:
             owner = owners.pop()
@@ -86,23 +86,23 @@ def _leave(folder: KeptFolder, owners: list[int]) -> None:
 
 
 def is_kept_folder(path: str) -> bool:
-    """Whether there is a folder of this kind, in use or not."""
+    """Whether `path` is a kept folder, in use or not."""
     return os.path.lexists(os.path.join(path, _OWNER))
 
 
 def remove_kept_folder(path: str) -> None:
-    """Remove the folder of this name, unless it is missing, not of this kind, or in use."""
+    """Remove a kept folder, unless it is missing, not a kept folder, or in use."""
     if is_kept_folder(path):
         with suppress(OSError):
-            remove_if_left(path, _open(path), _OWNER)
+            remove_if_left(path, _open_lock_file(path), _OWNER)
 
 
 def _take(path: str, owners: list[int], in_forks: bool) -> None:
-    """Make or find the folder; `owners` gets a descriptor that holds its lock."""
+    """Make or find the folder, and append to `owners` a descriptor that holds its lock."""
     end = time.monotonic() + _PATIENCE
     while True:
         with handlers_later():
-            is_used = _is_used(path, owners)
+            is_used = _try_to_take(path, owners)
             if not in_forks:
                 _not_for_forks.update(owners)
         if owners:
@@ -113,12 +113,12 @@ def _take(path: str, owners: list[int], in_forks: bool) -> None:
             time.sleep(0.01)
 
 
-def _is_used(path: str, owners: list[int]) -> bool:
-    """Try once to take the folder, see `_take`: whether another run uses it, or else has just removed it."""
+def _try_to_take(path: str, owners: list[int]) -> bool:
+    """Try to take the folder, as `_take`. Return whether another run uses it; if not, and `owners` is empty, try again."""
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
     try:
-        owner = _open(path)
+        owner = _open_lock_file(path)
     except FileNotFoundError:
         return False
     is_locked = try_lock(owner) is not False
@@ -129,12 +129,12 @@ def _is_used(path: str, owners: list[int]) -> bool:
     return not is_locked
 
 
-def _open(path: str) -> int:
+def _open_lock_file(path: str) -> int:
     """Open the file that is to be locked. Raises FileExistsError for a folder that is not of this kind."""
-    about = os.lstat(path)
-    mine = not hasattr(os, "geteuid") or about.st_uid == os.geteuid()
+    status = os.lstat(path)
+    mine = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
     name = os.path.join(path, _OWNER)
-    if not stat.S_ISDIR(about.st_mode) or not mine or (not os.path.lexists(name) and os.listdir(path)):
+    if not stat.S_ISDIR(status.st_mode) or not mine or (not os.path.lexists(name) and os.listdir(path)):
         raise FileExistsError(f"{path!r} was not made by nbbpe for this user: move it away, or give another output")
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     return os.open(name, flags, 0o600)

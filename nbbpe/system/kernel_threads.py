@@ -1,4 +1,4 @@
-"""Threads for kernels, and for other calls that release the GIL."""
+"""Run kernels, and other calls that release the GIL, in threads."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def interruptible(work: Callable[[], T]) -> T:
 def run_together(calls: Sequence[Callable[[], T]], are_long: bool = False) -> list[T]:
     """Run calls that release the GIL, such as kernels, at once, each in a thread; returns their results.
 
-    The last one runs in this thread. Where this one only waited, Linux mostly had the last of two new threads wait behind
-    the first, for 2 to 3 ms, though a processor was idle. If the calls `are_long`, it does wait: for Ctrl-C, see
-    `interruptible`.
+    The last one runs in this thread: with two new threads, Linux mostly let the second wait behind the first for 2 to 3 ms,
+    although a processor was idle. If the calls `are_long`, this thread only waits, so that Ctrl-C works (see
+    `interruptible`).
 
     Where the system has no more threads, calls run one after another. An error in one is raised when all have ended.
     """
@@ -57,5 +57,5 @@ def run_together(calls: Sequence[Callable[[], T]], are_long: bool = False) -> li
         if errors:
             raise errors[0]
     finally:
-        errors.clear()  # the traceback of each refers to the list, and to what its call holds
+        errors.clear()  # tracebacks refer to this list: such a circle would keep what the calls hold
     return results

@@ -14,8 +14,8 @@ T = TypeVar("T")
 class lazy(Generic[T]):
     """Like functools.cached_property since Python 3.12, without a lock.
 
-    The lock of former versions is one for all instances, and a process that is forked while another thread works something
-    out would wait for it for good. Threads that ask at the same time may work it out several times; all get the first.
+    Earlier versions have one lock for all instances; a process that is forked while another thread holds it would wait for
+    ever. Threads that ask at the same time may compute the value several times; all get the first result.
     """
 
     def __init__(self, work_out: Callable[[Any], T]) -> None:
@@ -31,7 +31,7 @@ class lazy(Generic[T]):
 
 
 class method_on_use:
-    """A method that is a function of a module which few processes need: imported when somebody asks for the method."""
+    """A method whose function is in a module that few processes need: imported when the method is first looked up."""
 
     def __init__(self, module: str, name: str) -> None:
         self._module = imported_on_use(module)

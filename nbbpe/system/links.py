@@ -25,11 +25,11 @@ def is_device(path: Path) -> bool:
 
 
 def target_of(path: Path) -> str:
-    """The path that writing to a name would write to: symlinks are followed, whether the target exists yet or not.
+    """Return the absolute path that writing to `path` would write to. It need not exist; symlinks in it are followed.
 
-    The path that is returned has no symlink in it, so that what was checked is what is written. Raises PermissionError
-    for a link that another user may have made (see `_check_trusted`), what `absolute` raises, and OSError for a circle of
-    links.
+    The returned path has no symlink in it, so that the file that was checked is the one that is written. Raises
+    PermissionError for a link that another user may have made (see `_check_trusted`), OSError for a circle of links, and
+    the errors of `absolute`.
     """
     shown = checked_name(path)
     if not hasattr(os, "geteuid"):  # Windows, where only administrators make symlinks
@@ -48,9 +48,9 @@ def target_of(path: Path) -> str:
         if n_links > _MAX_LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), shown)
         _check_trusted(name, is_file=not left, shown=shown)
-        leads_to = os.readlink(name)
-        done = os.sep if os.path.isabs(leads_to) else done
-        left += _parts(leads_to)
+        target = os.readlink(name)
+        done = os.sep if os.path.isabs(target) else done
+        left += _parts(target)
     return done
 
 
@@ -62,9 +62,9 @@ def _parts(path: str) -> list[str]:
 def _check_trusted(link: str, is_file: bool, shown: str) -> None:
     """Raise PermissionError for a symlink that another user may have made, to have one of our files overwritten.
 
-    The link of a file that is to be written must be ours or root's, in a folder of ours or root's; one that all may write
-    to must be sticky, too, and the link ours. For a link on the way there, only folders that all may write to matter: in
-    these it must be ours or the folder owner's, as Linux demands with `protected_symlinks`.
+    A link to the file itself must be owned by us or root, and so must its folder; if every user can write to the folder, it
+    must also be sticky, and the link ours. A link to a folder on the way is trusted unless every user can write to the
+    folder that it is in and its owner is neither we nor that folder's owner, as Linux has it with `protected_symlinks`.
     """
     me = os.geteuid()
     owner = os.lstat(link).st_uid

@@ -10,17 +10,17 @@ from .byte_sizes import byte_size
 from .control_groups import groups_of, read_file
 from .excerpt import shown
 
-LEAST = 64 * 10**6  # bytes; less than that the interpreter itself takes
+LEAST = 64 * 10**6  # bytes; a lower limit would be used up by the interpreter itself
 _FILES = {1: ("memory.limit_in_bytes", "memory.usage_in_bytes"), 2: ("memory.max", "memory.current")}  # by version
 
 MemoryLimit = int | str | None
 
 
 def memory_limit_of(value: MemoryLimit, machine_root: str = "/") -> int | None:
-    """An argument memory_limit= in bytes: a number of them, or a str such as "4GB" or "512 MiB".
+    """Return the argument `memory_limit` in bytes. It is a number of bytes, or a str such as "4GB" or "512 MiB".
 
-    None stands for three quarters of what the machine and the control groups of this process leave now, or for no limit
-    (None) where nobody knows. Raises TypeError or ValueError for another value.
+    None stands for three quarters of `memory_left`, but at least LEAST, or for no limit (None) if that is not known.
+    Raises TypeError or ValueError for another value.
     """
     if value is None:
         left = memory_left(machine_root)
@@ -32,8 +32,8 @@ def memory_limit_of(value: MemoryLimit, machine_root: str = "/") -> int | None:
 
 
 def memory_left(machine_root: str = "/") -> int | None:
-    """The bytes of memory that this process may take more: what the machine has, and what each control group that the
-    process is in leaves. None where nobody knows.
+    """How many more bytes of memory this process may take: the least of what the machine and each control group that the
+    process is in have left; None if that is not known.
 
     machine_root : where /proc and /sys are, for tests
     """
@@ -55,7 +55,7 @@ def _left_in_machine(root: str) -> int | None:
 
 
 def _left_in_groups(root: str) -> list[int | None]:
-    """What each control group leaves; None for one without a limit."""
+    """The bytes that each control group has left; None for one without a limit."""
     return [_left_in_group(folder, *_FILES[version]) for folder, version in groups_of("memory", root)]
 
 
@@ -67,7 +67,7 @@ def _left_in_group(folder: str, limit: str, used: str) -> int | None:
 
 
 def _inactive(folder: str) -> int:
-    """What the group holds of files that it has read and that can be dropped."""
+    """The bytes of cached files in a control group, which the system can drop."""
     with suppress(OSError, ValueError):
         values = dict(line.split() for line in read_file(folder, "memory.stat").splitlines())
         return int(values.get("total_inactive_file", values.get("inactive_file", 0)))

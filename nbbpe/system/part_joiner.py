@@ -1,4 +1,4 @@
-"""Parts that end in any order joined in order: one part at a time is written, and the others are buffered."""
+"""Concatenate parts that several threads write: one part at a time goes to the file, the others are buffered."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ..kernels.machine.large_pages import zeros_of
 from .waiting import wait_for
 from .workers import Stopped
 
-_HELD_BYTES = 16 << 20  # buffered of a part whose turn has not come; unused memory costs nothing
-_KEPT_BYTES = 4 << 20  # of memory that a buffer may take between its uses
+_HELD_BYTES = 16 << 20  # size of the buffer of a part whose turn has not come; untouched memory costs nothing
+_KEPT_BYTES = 4 << 20  # a buffer that has held more is freed, not kept for the next Joiner
 
 
 class Sink(Protocol):
@@ -31,23 +31,23 @@ class PartWriter(Sink, Protocol):
     """Writes one part: by `write`, or once into `room`, after which `wrote` says how much."""
 
     def room(self, n_bytes: int, /) -> NDArray[np.uint8]:
-        """Memory of so many bytes, or more, to write to."""
+        """Return a buffer of at least `n_bytes` to write to."""
 
     def wrote(self, n_bytes: int, /) -> None:
-        """Say that so many bytes of the last room, from its beginning on, are the next of the part."""
+        """Append the first `n_bytes` of the last room to the part."""
 
 
 class _Held:
     """The buffered bytes of a part whose turn has not come."""
 
     def __init__(self, n_bytes: int) -> None:
-        # In large pages: the beginning of memory of NumPy's is touched in small ones, which took 5 to 20 us each.
+        # In large pages: NumPy's memory begins with small ones, and to touch each of them took 5 to 20 us.
         self.buffer: NDArray[np.uint8] = zeros_of(np.uint8, n_bytes)
         self.n = 0
-        self.most = 0  # that it has held, and so how much memory it takes
+        self.most = 0  # the most bytes it has held, and so the memory it takes
 
 
-# Buffers that no Joiner uses, for the next one, as new memory is expensive. Append and pop are atomic.
+# Buffers of closed Joiners for the next one to use, as new memory is expensive. Append and pop are atomic.
 _unused: deque[_Held] = deque(maxlen=8)
 
 
@@ -61,34 +61,34 @@ def _unused_or_new() -> _Held:
 
 
 class Joiner:
-    """Parts written by several threads, one part a thread at a time, so that they come to stand in order.
+    """Concatenates numbered parts in order. Each is written by one of several threads, which writes one part at a time.
 
-    The part whose turn it is goes to the file at once. Other parts wait in memory, in `n_held` buffers; if there is no
-    room, the thread waits for its turn, which comes, as the part whose turn it is needs no buffer.
+    The part whose turn it is goes to the file at once. Other parts wait in memory, in `n_held` buffers. A thread that finds
+    no room waits for its turn, which always comes, because the part whose turn it is needs no buffer.
     """
 
     def __init__(self, file: Sink, n_held: int, stopping: threading.Event | None = None) -> None:
-        """`stopping` is set where some part will not end: then threads that wait for it raise Stopped."""
+        """`stopping` is set if some part will never end: then threads that wait for their turn raise Stopped."""
         self._file = file
         self._turn = 0
         self._ended: set[int] = set()
         self._held: dict[int, _Held] = {}
         self._idle = [_unused_or_new() for _ in range(n_held)]
         self._stopping = stopping or threading.Event()
-        # Not `with` the condition: its methods are Python's, and Ctrl-C in one of them would leave the lock locked.
+        # `with` this lock, not the condition, whose methods are in Python: Ctrl-C inside one would leave the lock locked.
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
 
     def close(self) -> None:
-        """Leave the buffers to the next Joiner; after all parts have ended without an error."""
+        """Leave the buffers to the next Joiner. To be called only after all parts have ended without an error."""
         _unused.extend(held for held in self._idle if held.most <= _KEPT_BYTES)
         self._idle.clear()
 
     @contextmanager
     def part(self, number: int) -> Iterator[PartWriter]:
-        """A writer that appends bytes to part `number`, from 0, which ends with the context.
+        """Yield a writer that appends bytes to part `number` (from 0), which ends with the context.
 
-        Where it ends with an error, so do all parts that are waited for: they raise Stopped.
+        If it ends with an error, threads that wait for their turn raise Stopped.
         """
         try:
             yield _Writer(partial(self.write, number), partial(self.room, number), partial(self.wrote, number))
@@ -128,7 +128,7 @@ class Joiner:
             held.n += data.nbytes
 
     def _wait_for(self, holds: Callable[[], object]) -> None:
-        """With the lock, wait until something holds; raises Stopped if that may never be."""
+        """Wait until `holds()` is true; raises Stopped if it may never be. The caller holds the lock."""
         wait_for(self._changed, lambda: self._stopping.is_set() or holds())
         if self._stopping.is_set():
             raise Stopped

@@ -17,9 +17,9 @@ from .wrong_argument import WrongArgument
 Path = str | os.PathLike[str]
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://\S.*", re.DOTALL)
 
-_LOOKED_AT = 1000  # folders, and files of each, to say how those that are meant are named
+_LOOKED_AT = 1000  # folders, and files of each, that `_pattern_in` looks at
 
-# How names begin that the system takes as they are, where the user meant another one; and what to do.
+# How names begin that the system takes literally where the user meant something else; and what to do.
 _NOT_MEANT = {
     r"~[^/]*/|~$": "`~` is not expanded in names of files: write the home folder out, as os.path.expanduser does",
     r"[A-Za-z][A-Za-z0-9+.-]+:/[^/]": "if this is a URL, give it as a str: pathlib makes one slash of two",
@@ -27,13 +27,13 @@ _NOT_MEANT = {
 
 
 def is_url(name: str) -> bool:
-    """Whether a name is a URL, of whatever kind. (A drive's letter and a colon are none.)"""
+    """Whether a name is a URL, of any scheme. (One letter and a colon is a drive.)"""
     return _URL.fullmatch(name) is not None
 
 
 def checked_name(path: object) -> str:
-    """A path as a str. Raises TypeError for what is not a path (to Python a number is one, of an open file), and
-    FileNotFoundError for a name that no file can have: an empty one, one with a NUL or with half of a character.
+    """Return a path as a str. Raises TypeError for other types (also int, which `open` takes for an open file), and
+    FileNotFoundError for a name that no file can have: empty, with a NUL, or with half a surrogate pair.
     """
     if not isinstance(path, (str, bytes, os.PathLike)):
         raise TypeError(f"a path must be a str or an os.PathLike, not {shown(path)}")
@@ -48,13 +48,12 @@ def checked_name(path: object) -> str:
 
 
 def absolute(path: Path) -> str:
-    """A path from the root on; symlinks, and `..` after them, stay as they are.
+    """Return a path as an absolute path; symlinks and `..` in it stay as they are.
 
-    (os.path.abspath takes `link/..` for the folder of the link, where the system takes it for that of what it points to.)
-    Raises what `checked_name` does (an empty name would be the working folder), FileNotFoundError for a name that starts
-    from a working folder which has been removed, WrongArgument for a URL, which would be a folder such as `s3:`, and
-    FileNotFoundError for what begins with `~` if there is no folder of that name, which would else be made: to remove it,
-    many would write `rm -r ~`, which removes the home folder.
+    (os.path.abspath reduces `link/..` to the folder of the link; for the system it is the parent of the link's target.)
+    Raises the errors of `checked_name`, WrongArgument for a URL, which would become a folder such as `s3:`, and
+    FileNotFoundError if the working folder is needed and has been removed, or if the path begins as in `_NOT_MEANT` and its
+    first folder does not exist. (Many would remove a folder `~`, made by mistake, by `rm -r ~`: the home folder.)
     """
     name = checked_name(path)
     if is_url(name):
@@ -64,7 +63,7 @@ def absolute(path: Path) -> str:
     if (hint := not_meant(name)) and not os.path.lexists(name.split("/")[0]):
         raise FileNotFoundError(f"{name!r} begins with a folder that is missing{hint}")
     try:
-        # A whole path needs no working folder.
+        # An absolute path needs no working folder.
         if os.path.isabs(name):
             return name
         return os.path.join(os.getcwd(), *(part for part in name.split(os.sep) if part != "."))
@@ -84,7 +83,7 @@ def is_too_long(path: Path) -> bool:
 
 
 def check_name_beside(path: Path, beside: str) -> None:
-    """Raise OSError, which names a path, if the name of a file that belongs to it is too long. It ends in an own ending."""
+    """Raise OSError, naming `path`, if the name of the file `beside` it, which is `path` with an ending, is too long."""
     if is_too_long(beside):
         reason = os.strerror(errno.ENAMETOOLONG)
         if not is_too_long(path):
@@ -93,7 +92,7 @@ def check_name_beside(path: Path, beside: str) -> None:
 
 
 def not_meant(path: Path) -> str:
-    """What an error adds of a path where nothing is, in brackets: that another one was meant; else nothing."""
+    """A hint in brackets for an error about a missing path, if the user probably meant something else; otherwise ""."""
     name = os.fsdecode(path)
     return next((f" ({why})" for begin, why in _NOT_MEANT.items() if re.match(begin, name)), "")
 
@@ -109,7 +108,7 @@ def check_readable(path: Path) -> None:
 
 
 def _mode_of(path: Path) -> int:
-    """The mode of a file, as os.stat has it. A FileNotFoundError says where another name was meant."""
+    """The mode of a file, as os.stat returns it. A FileNotFoundError contains the hint of `not_meant`."""
     try:
         return os.stat(path).st_mode
     except FileNotFoundError as error:
@@ -119,14 +118,14 @@ def _mode_of(path: Path) -> int:
 
 
 def _pattern_in(folder: Path) -> str:
-    """A pattern of the files in a folder, or below it, that hold most of its bytes; `*.txt` where none has an ending.
+    """The pattern, such as `folder/*.txt`, of the files that hold most bytes in or below a folder; `*.txt` if none match.
 
-    Their number would not tell: files that describe the data may be more than those that hold it.
+    Bytes decide, not the number of files: those that describe the data may be more than those that hold it.
     """
     n_bytes: Counter[str] = Counter()
     top = os.fsdecode(folder)
     for place, folders, names in islice(os.walk(top), _LOOKED_AT):
-        folders[:] = [name for name in folders if not name.startswith(".")]  # of which patterns match nothing
+        folders[:] = [name for name in folders if not name.startswith(".")]  # patterns match nothing in these
         depth = "*" if place == top else os.path.join("**", "*")
         for name in names[:_LOOKED_AT]:
             if (ending := os.path.splitext(name)[1]) and not name.startswith("."):
@@ -136,20 +135,20 @@ def _pattern_in(folder: Path) -> str:
 
 
 def check_mappable(path: Path) -> None:
-    """Raise ValueError for a pipe, a device or the like, which cannot be mapped, and FileNotFoundError for nothing."""
+    """Raise ValueError for a pipe, a device or the like, which cannot be mapped, FileNotFoundError for a missing file."""
     _check_no_pipe(path, "ids are mapped from a file: write them to one")
 
 
 def check_tokenizer_file(path: Path) -> None:
-    """Raise ValueError for a pipe, a device or the like, as some files are read twice; FileNotFoundError for nothing, and
-    IsADirectoryError for a folder."""
+    """Raise ValueError for a pipe, a device or the like, as some files are read twice, FileNotFoundError for a missing
+    file, and IsADirectoryError for a folder."""
     if os.path.isdir(path):
         raise IsADirectoryError(f"{os.fspath(path)!r} is a folder, and a file is read here; nbbpe.load takes folders")
     _check_no_pipe(path, "a tokenizer is read from files: write it to one")
 
 
 def _check_no_pipe(path: Path, why: str) -> None:
-    """Raise ValueError for a pipe, a device or the like: to open a named pipe would wait for a writer without end."""
+    """Raise ValueError for a pipe, a device or the like: to open a named pipe would wait for ever for a writer."""
     mode = _mode_of(path)
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise ValueError(f"{os.fspath(path)!r} is a pipe or a device, and {why}")
@@ -162,9 +161,9 @@ def file_size(path: Path | int) -> int | None:
 
 
 def check_not_read(inputs: Iterable[Path | None], *outputs: Path) -> None:
-    """Raise WrongArgument if one of the files that are read is one of those that are written, which would replace it.
+    """Raise WrongArgument if an input file is also an output file, which would replace it.
 
-    inputs : None for what has no path
+    inputs : the paths of the input files, None for an input without a path
     """
     written = {file_of(checked_name(output)) for output in outputs} - {None}
     for path in inputs if written else ():
@@ -173,7 +172,7 @@ def check_not_read(inputs: Iterable[Path | None], *outputs: Path) -> None:
 
 
 def file_of(path: Path) -> tuple[int, int] | None:
-    """What tells a file from others, whatever its names are; None where there is none."""
+    """The device and the inode of a file, which are the same for all its names; None if there is no file."""
     try:
         found = os.stat(path)
     except OSError:

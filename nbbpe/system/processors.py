@@ -10,7 +10,7 @@ from .control_groups import groups_of, read_file
 
 
 def usable_processors() -> int:
-    """Those that the process may run on, or fewer where a control group gives it less time, as `docker run --cpus` does."""
+    """How many processors this process may run on, or fewer if a control group limits its time (`docker run --cpus`)."""
     try:
         n = len(os.sched_getaffinity(0))
     except AttributeError:  # not on this system
@@ -19,7 +19,7 @@ def usable_processors() -> int:
     return n if most is None else min(n, most)
 
 
-@functools.cache  # it takes longer than to encode a short text
+@functools.cache  # reading the files takes longer than encoding a short text
 def most_at_once(machine_root: str = "/") -> int | None:
     """How many processors' time the control groups of this process give it, rounded up; None if they do not limit it.
 
@@ -30,7 +30,7 @@ def most_at_once(machine_root: str = "/") -> int | None:
 
 
 def _quota(folder: str, version: int) -> int | None:
-    """The same of one group: the microseconds that it may use in each period, by those of a period."""
+    """As `most_at_once`, for one group: the processor time that it may use per period, divided by the period."""
     with suppress(OSError, ValueError):  # no such file, or "max"
         if version == 2:
             quota, period = map(int, read_file(folder, "cpu.max").split())

@@ -22,15 +22,15 @@ def _bar(**options: Any) -> Any:
     return Bar(**options)
 
 
-def _takes(stream: Any, is_terminal: bool) -> bool:
-    """Whether text can be written to a stream, and whether it is a terminal where that is asked.
+def _is_usable(stream: Any, must_be_terminal: bool) -> bool:
+    """Whether text can be written to a stream and, with `must_be_terminal`, whether it is a terminal.
 
-    In a background process it may be None or closed; and a program may put any object in its place that has a `write`,
-    perhaps of bytes. To one that is not a terminal, where that is asked, nothing is written, not even an empty text: a log
-    may have a line for each.
+    In a background process the stream may be None or closed, and a program may replace it by any object with a `write`,
+    perhaps of bytes. If it must be a terminal and is not, nothing is written to it, not even the empty text: a log may have
+    a line for each call.
     """
     try:
-        if is_terminal and not stream.isatty():
+        if must_be_terminal and not stream.isatty():
             return False
         stream.write("")
     except (AttributeError, TypeError, ValueError, OSError):
@@ -39,10 +39,10 @@ def _takes(stream: Any, is_terminal: bool) -> bool:
 
 
 def shows_bar(option: ProgressOption) -> bool:
-    """Whether the option has bars shown. Raises TypeError if it is not an option."""
+    """Whether a progress bar is to be shown. Raises TypeError if the option is invalid."""
     if not (option is None or isinstance(option, bool) or callable(option)):
         raise TypeError(f"progress must be True, False, None or a callable, not {shown(option)}")
-    return not callable(option) and option is not False and _takes(sys.stderr, is_terminal=option is None)
+    return not callable(option) and option is not False and _is_usable(sys.stderr, must_be_terminal=option is None)
 
 
 class Progress:
@@ -57,14 +57,14 @@ class Progress:
         if callable(option):
             self._call = option
         elif shows_bar(option):
-            # Work that ends at once shows no bar.
+            # By default, work that ends within half a second shows no bar.
             delay = 0 if option else 0.5
             self._bar = _bar(
                 total=total, unit=unit, unit_scale=True, desc=stage, file=sys.stderr, delay=delay, mininterval=0.2
             )
 
     def advance(self, n: int) -> None:
-        """Say that `n` more units are done."""
+        """Report that `n` more units are done."""
         self._done += n
         if self._bar is not None:
             self._bar.update(n)
@@ -72,7 +72,7 @@ class Progress:
             self._call(self._stage, self._done, self._total)
 
     def reach(self, done: int) -> None:
-        """Say that `done` units are done in all."""
+        """Report that `done` units are done in all."""
         self.advance(done - self._done)
 
     def __enter__(self) -> Progress:

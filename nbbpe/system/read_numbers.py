@@ -9,8 +9,8 @@ from numpy.typing import DTypeLike, NDArray
 
 
 def read_numbers(file: BinaryIO, dtype: DTypeLike, n: int) -> NDArray[Any]:
-    """The next `n` numbers of a buffered file; fewer where it ends before."""
-    # np.fromfile makes a TypeError of a Ctrl-C that comes while it asks what the file is.
+    """Read the next `n` numbers of a buffered file; fewer if it ends before."""
+    # Not np.fromfile, which turns Ctrl-C into a TypeError while it inspects the file.
     numbers = np.empty(n, dtype=dtype)
     n_bytes = file.readinto(numbers.view(np.uint8).data)  # type: ignore[attr-defined]
     return numbers[: n_bytes // numbers.itemsize]

@@ -1,9 +1,9 @@
-"""Scratch folders for unfinished files. They are always removed, by a later run if the own one was killed.
+"""Scratch folders for unfinished files. They are always removed: by a later run if the run that made them was killed.
 
 Each holds a file that its process keeps locked. The system drops the lock when the process and all that it has forked
-have ended, however that was, so a folder whose lock can be had is nobody's. The ids of processes would not do: the system
-uses them again. Folders are looked at only by the host that made them (its digest is in their names), as not every network
-disk passes locks on to others. Where files cannot be locked, as on Windows, leftovers stay.
+have ended, for whatever reason, so a folder whose lock is free is no longer in use. Process ids would not do: the system
+uses them again. A host looks only at the folders that it made (they have a digest of its name in theirs), as some network
+disks do not show locks to other hosts. Where files cannot be locked, as on Windows, leftovers stay.
 """
 
 from __future__ import annotations
@@ -33,16 +33,17 @@ except ImportError:  # not on this system
 
 _OWNER = ".nbbpe-owner"
 _SUFFIX = ".partial"
-_ROOM = "x" * 64  # as long as the path of any file that is made in a scratch folder under a name of its own
+_ROOM = "x" * 64  # at least as long as the names that we choose for files in a scratch folder
 
 
 def temporary_folder() -> str:
-    """The folder for temporary files of the environment variable TMPDIR, or of the system. Raises FileNotFoundError where
-    none can be written to; it has no number, by which the error would be taken for that of an output. Warns once where that
-    of TMPDIR cannot be.
+    """The folder for temporary files that the environment variable TMPDIR names, or else the system's.
+
+    Warns once if that of TMPDIR cannot be written to. Raises FileNotFoundError if none can be, without an errno, by
+    which it would be taken for an error about an output.
     """
     try:
-        with handlers_later():  # Ctrl-C there may leave a lock of `tempfile` locked, for which every later call waits
+        with handlers_later():  # Ctrl-C in it may leave a lock of `tempfile` locked: every later call would wait
             folder = str(tempfile.gettempdir())
     except FileNotFoundError as error:
         raise FileNotFoundError(f"{error.strerror}: set TMPDIR to a folder that can be written to") from None
@@ -59,15 +60,15 @@ def _warn_of_another(chosen: str, folder: str) -> None:
 
 @contextmanager
 def scratch_folder(beside: Path, asked: Path | None = None) -> Iterator[str]:
-    """A folder on the disk where a file of the name `beside` lies, removed with all that is in it whatever happens.
+    """Yield a new folder in the folder of the file `beside`; it is removed with its content whatever happens.
 
-    So are those of runs that were killed: see `remove_leftovers`.
+    Those of killed runs are removed, too: see `remove_leftovers`.
 
-    asked : what the user asked for, which an error of a file in the scratch folder names; None for `beside`
+    asked : the path that the user gave, which errors about files in the scratch folder name instead; None for `beside`
 
-    Raises FileNotFoundError or NotADirectoryError, naming the folder, if it is missing or no folder; FileExistsError if a
-    device or the like is in the place of the file, PermissionError for another user's symlink (see `target_of`), and
-    OSError if the name is too long, also if only those of files in the scratch folder are.
+    Raises FileNotFoundError or NotADirectoryError, naming the parent folder, if it is missing or not a folder;
+    FileExistsError if `beside` is a device or the like, PermissionError if it is another user's symlink (see `target_of`),
+    and OSError if its name, or that of a file in the scratch folder, is too long.
     """
     asked = os.fspath(beside if asked is None else asked)
     if is_device(beside):
@@ -104,7 +105,7 @@ def scratch_folder(beside: Path, asked: Path | None = None) -> Iterator[str]:
 
 @contextmanager
 def named_instead(folder: str, asked: Path) -> Iterator[None]:
-    """Have an OSError that names a file in `folder`, of which the user does not know, name what the user asked for."""
+    """Make an OSError about a file in `folder`, which the user does not know of, name `asked` instead."""
     try:
         yield
     except OSError as error:
@@ -116,7 +117,7 @@ def named_instead(folder: str, asked: Path) -> Iterator[None]:
 
 
 def _remove_made(made: list[tuple[str, int]]) -> None:
-    """Remove scratch folders, and empty the list. Ctrl-C is answered before or after: a descriptor that nobody
+    """Remove scratch folders, and empty the list. Ctrl-C takes effect before or after: a descriptor that nobody
     closes would hold the lock of its folder while this process lives."""
     with handlers_later():
         while made:
@@ -141,7 +142,7 @@ def _prefix() -> str:
 
 
 def _make(parent: str) -> tuple[str, int]:
-    """A new scratch folder, and a descriptor that holds its lock until it is closed."""
+    """Make a scratch folder. Return it, and a descriptor that holds its lock until it is closed."""
     while True:
         folder = tempfile.mkdtemp(prefix=_prefix(), suffix=_SUFFIX, dir=parent)
         try:
@@ -153,11 +154,11 @@ def _make(parent: str) -> tuple[str, int]:
             raise
         if try_lock(owner) is not False and os.fstat(owner).st_nlink:
             return folder, owner
-        os.close(owner)  # as above, a moment later
+        os.close(owner)  # removed by another process, but a moment later
 
 
 def try_lock(descriptor: int) -> bool | None:
-    """Lock a file against all other descriptors of it: whether that was possible, None where files cannot be locked."""
+    """Try to lock a file: True if locked, False if another descriptor has the lock, None where files cannot be locked."""
     if fcntl is None:
         return None
     try:
@@ -172,19 +173,19 @@ def try_lock(descriptor: int) -> bool | None:
 def _remove_leftover(folder: str) -> None:
     """Remove a scratch folder unless its process, or another user, still uses it. Raises OSError if that fails."""
     # Never open a name that another user has made a symlink, a file or a pipe.
-    about = os.lstat(folder)
-    if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid():
+    status = os.lstat(folder)
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
         return
     try:
         owner = os.open(os.path.join(folder, _OWNER), os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
-        os.rmdir(folder)  # ended before it had a lock, or after its lock was removed: then the folder is empty
+        os.rmdir(folder)  # its process was killed before it made that file or after it removed it: the folder is empty
     else:
         remove_if_left(folder, owner, _OWNER)
 
 
 def remove_if_left(folder: str, owner: int, name: str) -> None:
-    """Remove a folder, see `remove_locked`, if its lock can be had by a descriptor, which is closed in any case."""
+    """Remove a folder as `remove_locked` does, if `owner` can get the lock of its file `name`. `owner` is always closed."""
     if try_lock(owner):
         remove_locked(folder, owner, name)
     else:
@@ -192,10 +193,10 @@ def remove_if_left(folder: str, owner: int, name: str) -> None:
 
 
 def remove_locked(folder: str, owner: int, name: str) -> None:
-    """Remove a folder with what is in it, as far as possible, and close the descriptor that holds the lock of file `name`.
+    """Remove a folder and its content, as far as possible, and close `owner`, which holds the lock of its file `name`.
 
-    The file that was locked goes last, so that a rest is taken up by the next run; and before its lock is dropped, as
-    another process that has just made this folder could lock the file then, and work in a folder that is removed.
+    The locked file is removed last, so that a later run can find and remove the rest; and it is removed before its lock is
+    dropped, as another process that has just made this folder could else lock it, and work in a folder that is removed.
     """
     lock = os.path.join(folder, name)
     with suppress(OSError):
@@ -213,4 +214,4 @@ def remove_locked(folder: str, owner: int, name: str) -> None:
             os.close(owner)
         if fcntl is None:
             os.remove(lock)  # on Windows, where an open file cannot be removed
-        os.rmdir(folder)  # not where another run has just come to use it
+        os.rmdir(folder)  # fails if another run has just begun to use it

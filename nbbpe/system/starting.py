@@ -1,4 +1,4 @@
-"""Starting threads so that Ctrl-C comes before or after."""
+"""Start threads so that Ctrl-C takes effect before or after."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ class NoMoreThreads(RuntimeError):
 
 
 def start(thread: threading.Thread) -> None:
-    """Start a thread. Where Ctrl-C raises here, the thread runs, or nothing was done yet.
+    """Start a thread. If Ctrl-C raises here, the thread either runs or was not started.
 
-    `Thread.start` waits by a condition until the thread runs. An exception in there may leave its lock locked, for which
-    the thread then waits for ever, or become a RuntimeError of the lock, which looks like that of a system without threads.
+    `Thread.start` waits on a condition until the thread runs. An exception inside that wait may leave the lock locked, so
+    that the thread waits for ever, or turn into a RuntimeError that looks like that of a system with no more threads.
 
-    Raises NoMoreThreads where the system has none.
+    Raises NoMoreThreads if the system has no more.
 
     >>> thread = threading.Thread(target=print, args=["done"])
     >>> start(thread)

@@ -1,7 +1,7 @@
 """Ctrl-C and SIGTERM as a request to long work to stop early and keep its results, instead of an exception.
 
-Two other modules replace the handlers of signals: signals_later.py delays them while a process is forked, and, for the
-whole time that the command runs, cli/signals.py makes them exceptions that end it.
+Two other modules replace handlers of signals: signals_later.py delays them for a moment; cli/signals.py makes them raise
+exceptions, which end the command, as long as it runs.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ class Stopping:
 
 @contextmanager
 def stopping_on_signals(wanted: bool) -> Iterator[Stopping]:
-    """A context in which the first Ctrl-C or SIGTERM is only noted; the next one does what it did before.
+    """Only note the first Ctrl-C or SIGTERM during this context; the next one has its usual effect.
 
-    Nothing changes where it is not `wanted`, in a thread that is not the main one (which gets no signals), and for a
-    signal that is ignored.
+    Nothing changes if not `wanted`, in threads other than the main one (they get no signals), and for a signal that is
+    ignored.
     """
     stopping = Stopping()
     if not wanted or threading.current_thread() is not threading.main_thread():
         yield stopping
         return
-    # Handlers that are not Python's (None) could not be set again.
+    # None stands for a handler that was not set from Python, and could not be set again.
     before: dict[int, Any] = {
         number: handler for number in _SIGNALS if (handler := signal.getsignal(number)) not in (signal.SIG_IGN, None)
     }

@@ -1,4 +1,4 @@
-"""Warnings that name the line of the user's that they are about."""
+"""Warnings that name the line of the user's code that called nbbpe."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 def warn_user(message: str) -> None:
     """Warn as if at the line that called nbbpe: the first frame outside of the package, however far up it is.
 
-    Frames of contextlib, by which our functions are decorated, do not count. (`warnings.warn` can do that by itself since
+    Frames of contextlib, which decorates our functions, count as ours. (`warnings.warn` can do that by itself since
     Python 3.12, with `skip_file_prefixes`.)
     """
     level = 2

@@ -1,4 +1,4 @@
-"""Files in UTF-16, as PowerShell 5 writes the output of a command, where UTF-8 is read."""
+"""Detect files in UTF-16, as PowerShell 5 writes the output of a command, where UTF-8 is expected."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def begins_like_utf_16(start: bytes) -> bool:
 
 
 def refuse_utf_16(start: bytes, name: str) -> None:
-    """Raise ValueError for a file that begins so, of which nothing can be read."""
+    """Raise ValueError for a file that begins like UTF-16, as nothing of it can be read."""
     if begins_like_utf_16(start):
         raise ValueError(f"{name} {BEGINS_LIKE_UTF_16}")

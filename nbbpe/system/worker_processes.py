@@ -1,4 +1,4 @@
-"""Jobs in processes, or in this one and in processes beside it."""
+"""Run jobs in worker processes, or in this process and in worker processes beside it."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 multiprocessing: Any = imported_on_use("multiprocessing")
 connections: Any = imported_on_use("multiprocessing.connection")
-_LOOK_SECONDS = 0.5  # between two checks of a worker that its parent is alive
+_LOOK_SECONDS = 0.5  # between two checks by a worker that its parent is alive
 _NO_MORE = (
     "the system could not start {} ({}): use fewer workers, or let the user have more processes (ulimit -u), open files "
     "(ulimit -n) or memory"
 )
-# Forked workers have the compiled kernels at once; a new interpreter would take a second to load them, and imports the
-# script that started it, which multiprocessing refuses if that starts workers again.
+# Forked workers have the compiled kernels at once. A new interpreter would take a second to load them; and it imports the
+# script that started it, which multiprocessing refuses if the script starts workers again.
 _FORKS = sys.platform == "linux"
 _IMPORTED = "" if _FORKS else "; a script must use workers below `if __name__ == '__main__':`, as they import it"
-_PATIENCE = 5.0  # seconds for which the end of what was killed is waited for: a broken disk may hold it up
-_STOP_SECONDS = 0.05  # between two looks of the thread that serves workers whether it is to stop
+_PATIENCE = 5.0  # seconds to wait for a killed process to end: a broken disk may delay it
+_STOP_SECONDS = 0.05  # between two checks by the thread of `_Server` whether it is to stop
 
 
 class WorkerError(RuntimeError):
@@ -56,7 +56,7 @@ def run_in_processes(make_job: Callable[[], Job], tasks: Sequence[Any], n_worker
 
 
 def run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Results:
-    """See run_jobs: `own` works here, beside `n_workers` processes, which a thread serves: none waits for the other."""
+    """See run_jobs. `own` works in this thread; another serves `n_workers` processes. So neither waits for the other."""
     with _processes(make_job, n_workers, True) as workers:
         server = _Server(workers, tasks)
         try:
@@ -68,7 +68,7 @@ def run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Seque
                 yield number, ENDED
             yield from server.results(own, wait=True)
         finally:
-            # The thread must not use a connection that is closed: its number may be that of another file by then.
+            # Before connections are closed: if the thread used a closed one, its number could be another file's by then.
             try:
                 server.end()
             except BaseException:  # another Ctrl-C
@@ -78,9 +78,11 @@ def run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Seque
 
 @contextmanager
 def _processes(make_job: Callable[[], Any], n_workers: int, hand_over: bool) -> Iterator[dict[Connection, Any]]:
-    """Worker processes by the connections to them; all are killed at the end. For `hand_over` see `_work`.
+    """Start worker processes, and yield them in a dict by their connections; all are killed at the end.
 
-    They are fewer, or none, with a warning, where the system has no more, as by a limit of processes or of memory.
+    They are fewer, or none, with a warning, if the system has no more, as by a limit of processes or of memory.
+
+    hand_over : see `_work`
     """
     context: Any = multiprocessing.get_context("fork" if _FORKS else "spawn")
     workers: dict[Connection, Any] = {}
@@ -102,12 +104,12 @@ def _processes(make_job: Callable[[], Any], n_workers: int, hand_over: bool) -> 
                 for end in pipe:
                     end.close()
                 if error.errno in (errno.EMFILE, errno.ENFILE):  # the work needs open files, too
-                    what = f"worker process {number + 1} of {n_workers}"
-                    raise OSError(error.errno, _NO_MORE.format(what, error.strerror)) from None
+                    missing = f"worker process {number + 1} of {n_workers}"
+                    raise OSError(error.errno, _NO_MORE.format(missing, error.strerror)) from None
                 if error.errno not in (errno.EAGAIN, errno.ENOMEM):
                     raise
-                what = f"more than {len(workers)} of {n_workers} worker processes"
-                warn_user(f"{_NO_MORE.format(what, error.strerror)}; the work continues with these")
+                missing = f"more than {len(workers)} of {n_workers} worker processes"
+                warn_user(f"{_NO_MORE.format(missing, error.strerror)}; the work continues with these")
                 break
         yield workers
     finally:
@@ -119,7 +121,7 @@ def _processes(make_job: Callable[[], Any], n_workers: int, hand_over: bool) -> 
 
 
 def _end(workers: dict[Connection, Any]) -> None:
-    """End worker processes, and empty the dict. Ctrl-C is answered before or after."""
+    """End worker processes, and empty the dict. Ctrl-C takes effect before or after."""
     with handlers_later():
         for process in workers.values():
             process.kill()
@@ -128,8 +130,8 @@ def _end(workers: dict[Connection, Any]) -> None:
             process.join(_PATIENCE)
             connection.close()
             if process.exitcode is None:
-                # SIGCHLD is ignored, and the system tells of no end. So multiprocessing would keep the process and its
-                # files, and when this one exits end whatever has the number by then.
+                # SIGCHLD is ignored, so the system does not report the end. multiprocessing would keep the process and its
+                # files, and when this process exits it would kill whatever process has its id by then.
                 process._popen.returncode = 0
             process.close()
 
@@ -138,11 +140,11 @@ class _Dispatcher:
     """Hands out tasks to workers and receives their results.
 
     numbers : of the tasks that no worker has yet; a worker that is free takes the next
-    active  : the workers that have not finished
+    active  : the connections of the workers that have not finished
     """
 
     def __init__(self, workers: dict[Connection, Any], tasks: Sequence[Any]) -> None:
-        """Begins with a task for each worker."""
+        """Hand a first task to each worker."""
         self.numbers = iter(range(len(tasks)))
         self.active = set(workers)
         self._workers = workers
@@ -152,20 +154,20 @@ class _Dispatcher:
 
     def _hand_out(self, connection: Connection) -> None:
         number = next(self.numbers, None)
-        # A worker that has ended cannot be sent to; recv then returns its last message, or raises.
+        # Sending fails if the worker has ended; then recv returns its last message, or raises.
         with suppress(ConnectionError):
             connection.send(None if number is None else (number, self._tasks[number]))
 
     def received(self, seconds: float | None) -> Results:
-        """The results that workers have sent: waits for the first message, at most `seconds`, or without limit if None."""
+        """Yield the results that workers have sent. Waits for the first message for `seconds`, or without limit if None."""
         ready: list[Any] = connections.wait(list(self.active), seconds)
         for connection in ready:
             try:
                 kind, number, results = connection.recv()
-            except (EOFError, OSError):  # the second where it ended in the middle of a message
+            except (EOFError, OSError):  # OSError if it ended in the middle of a message
                 process = self._workers[connection]
                 process.join()
-                # Where SIGCHLD is ignored, the system does not tell how it ended.
+                # If SIGCHLD is ignored, the system does not report how it ended.
                 how = "" if process.exitcode is None else f" with exit code {process.exitcode}"
                 raise WorkerError(
                     f"a worker process ended{how}; if the system killed it for its memory, use fewer workers{_IMPORTED}"
@@ -183,7 +185,7 @@ class _Dispatcher:
 
 
 class _Server(_Dispatcher):
-    """A dispatcher in a thread of its own, which receives results while this thread works."""
+    """A dispatcher with its own thread, which serves the workers while the calling thread works."""
 
     def __init__(self, workers: dict[Connection, Any], tasks: Sequence[Any]) -> None:
         super().__init__(workers, tasks)
@@ -208,7 +210,7 @@ class _Server(_Dispatcher):
             self._results.put((None, error))
 
     def results(self, own: SharedJob, wait: bool) -> Results:
-        """What has been received; with `wait`, until all workers have ended. `own` takes over what belongs to no task."""
+        """Yield the results received so far; with `wait`, until all workers have ended. Gives `own` those of no task."""
         while wait or not self._results.empty():
             number, result = next_item(self._results, [self._thread])
             if isinstance(result, BaseException):
@@ -216,17 +218,17 @@ class _Server(_Dispatcher):
             if number is not None:
                 yield number, result
             elif result is ENDED:
-                self._results.put((None, ENDED))  # for who waits
+                self._results.put((None, ENDED))  # again, for a later call with `wait`
                 return
             else:
                 own.take_over(result)
 
     def end(self) -> None:
-        """End the thread, and what it waits for. Ctrl-C is answered before or after."""
+        """End the thread, and the workers that it waits for. Ctrl-C takes effect before or after."""
         with handlers_later():
             self._stopping.set()
             for process in self._workers.values():
-                process.kill()  # so that no message is waited for
+                process.kill()  # so that the thread waits for no message
             join(self._thread, time.monotonic() + _PATIENCE)
 
 
@@ -237,12 +239,14 @@ def _work(
     parent: int,
     options: Options | None,
 ) -> None:
-    """What a worker process runs. It ends with `hand_over`, or with `finish`.
+    """The main function of a worker process: do the tasks that the parent sends, then send the gathered results.
 
-    parent  : the process id of its parent
-    options : those that its messages name in place of arguments
+    hand_over : whether the job's `hand_over` yields these, or else `finish` returns them
+    parent    : the process id of its parent
+    options   : the options that its messages name in place of arguments
 
-    Every message is (kind, number of the task or None, list of results); ENDED is the last result of a task, and of all.
+    It sends ("done", number of the task or None, list of results), or ("error", None, exception). ENDED is the last result
+    of each task, and with None the last of all.
     """
     name_options(options)
     # Ctrl-C reaches all processes of a terminal; only the parent handles it.
@@ -252,7 +256,7 @@ def _work(
     unblock_signals()
     try:
         threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
-    except RuntimeError as error:  # a limit of processes counts threads, too
+    except RuntimeError as error:  # a limit of processes also counts threads
         connection.send(("error", None, WorkerError(_NO_MORE.format("a thread of a worker process", error))))
         return
     try:
@@ -279,7 +283,7 @@ def _work(
 def _end_with_parent(parent: int) -> None:
     """End this process when its parent has ended, whatever its other threads do.
 
-    The pipe to the parent alone would not tell: any process that was forked meanwhile may hold its other end open.
+    The pipe to the parent alone would not show that: any process that was forked meanwhile may hold its other end open.
     """
     process = multiprocessing.parent_process()
     if process is None:
@@ -291,7 +295,7 @@ def _end_with_parent(parent: int) -> None:
 
 
 def _sendable(error: BaseException) -> BaseException:
-    """The error itself if it can be pickled, else a WorkerError with the same message; what lacks memory says who does."""
+    """The error to send: itself if it can be pickled, else a WorkerError with its message; see also `out_of_memory`."""
     if isinstance(error, MemoryError):
         return out_of_memory("process", error)
     try:

@@ -1,4 +1,4 @@
-"""Jobs in threads of this process."""
+"""Run jobs in threads of this process."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from .job import ENDED, SEND_SECONDS, Job, Results, Stopped, out_of_memory, run_
 from .starting import NoMoreThreads, start
 from .waiting import join, next_item
 
-# Seconds for which threads are waited for that are to end: one may be reading a pipe to which nobody writes, or a file that
-# a server does not send.
+# Seconds to wait for threads that are to end: one may be reading from a pipe, or from a server, that sends nothing.
 _PATIENCE = 5.0
 
 _Mailbox: TypeAlias = "SimpleQueue[list[tuple[int | None, Any]]]"  # results; an exception is the last one of a thread
@@ -29,13 +28,14 @@ def run_in_threads(
     here: bool = False,
     stopping: threading.Event | None = None,
 ) -> Results:
-    """See run_jobs. Fewer threads where the system has no more.
+    """See run_jobs. Fewer threads run if the system has no more.
 
-    With `here`, this thread is one of the workers, and yields nothing before all tasks are done: for short ones that wait
-    for nothing. Of two new threads, Linux often had the second wait behind the first for 3 ms, though a processor was idle.
+    With `here`, this thread is one of the workers, and yields nothing before all tasks are done: for short tasks that wait
+    for nothing. (With two new threads, Linux often let the second wait behind the first for 3 ms, though a processor was
+    idle.)
 
-    stopping : is set when the rest of the tasks will not be done; what waits for another task must end then. Ctrl-C may end
-        this thread between taking a task and beginning it
+    stopping : is set when the remaining tasks will not be done; a task that waits for another must then end. Ctrl-C may end
+        this thread after it has taken a task and before it begins it
     """
     numbers = iter(range(len(tasks)))  # shared: each thread takes the next task when it is done with one
     results: _Mailbox = SimpleQueue()
@@ -76,7 +76,7 @@ def _work(
     results: _Mailbox,
     stopping: threading.Event,
 ) -> None:
-    """The work of one thread: it takes the number of one task after another until there are none, or `stopping` is set."""
+    """The main function of a thread: do one task after another until none is left, or `stopping` is set."""
     waiting: list[tuple[int | None, Any]] = []
     sent = 0.0
     try:
@@ -94,7 +94,7 @@ def _work(
         results.put([*waiting, (None, job.finish())])
     except BaseException as error:
         try:
-            told = out_of_memory("thread", error) if isinstance(error, MemoryError) else error
-            results.put([*waiting, (None, told)])
+            reported = out_of_memory("thread", error) if isinstance(error, MemoryError) else error
+            results.put([*waiting, (None, reported)])
         finally:
             stopping.set()

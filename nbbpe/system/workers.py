@@ -30,7 +30,7 @@ def _is_daemonic() -> bool:
 
 
 def check_workers(workers: int | None) -> int:
-    """`workers` as given, or the default for None. Raises TypeError or ValueError unless it is a positive integer."""
+    """Return `workers`, or the default for None. Raises TypeError or ValueError unless it is a positive integer or None."""
     n_workers = check_limit("workers", workers)
     if n_workers is None:
         return default_workers()
@@ -45,20 +45,19 @@ def run_jobs(
     own: SharedJob | None = None,
     stopping: threading.Event | None = None,
 ) -> Results:
-    """Run all tasks on `n_workers` jobs, each in a process of its own, or with `in_threads` in a thread; one job runs here.
+    """Run all tasks on `n_workers` jobs, each in its own process, or thread with `in_threads`; a single job runs here.
 
-    Yields (number of the task, what it yields), tasks mixed, and (number, ENDED) when a task ends; at last (None, what
-    `finish` returned) once for each job. An error in a task is raised here. Closing the iterator, an error or Ctrl-C ends
-    the workers: processes at once, threads when they next yield; one that does not yield for long is left to itself, and
-    nobody sees what it does then.
+    Yields (number of the task, result) for each result, those of several tasks interleaved, and (number, ENDED) when a task
+    ends; at last (None, what `finish` returned) for each job. An error in a task is raised here. Closing the iterator, an
+    error or Ctrl-C ends the workers: processes at once, threads when they next yield; a thread that does not yield for long
+    is abandoned, and its results are ignored.
 
-    With `own`, for processes, that is one of the jobs, and does tasks here, so that one process less is started. In the
-    end it has taken over what the others, which `make_job` makes, have gathered; `finish` is called by nobody.
-
+    own      : for processes: one of the jobs, which does tasks here, so that one process less is started. At the end it has
+        taken over what the other jobs, made by `make_job`, have gathered; `finish` is never called
     stopping : for threads, see run_in_threads
 
-    `make_job` must be picklable where processes are not forked. Where the system has no more processes or threads, there
-    are fewer workers, or none but this process; of processes a warning says so.
+    `make_job` must be picklable where processes are not forked. If the system has no more processes or threads, there are
+    fewer workers, or only this process, with a warning about processes.
     """
     n_workers = min(n_workers, len(tasks))
     if own is not None and n_workers > 1:
