@@ -1,4 +1,4 @@
-"""The lines of a file of ranks as tiktoken writes them: a token in base64, a space, its rank, a newline."""
+"""Read the lines of a file of ranks as tiktoken writes them: a token in base64, a space, its rank, a newline."""
 
 import numpy as np
 
@@ -23,8 +23,8 @@ def read_rank_lines(data, text, starts, ranks):
     starts : int64[n_lines + 1], filled   where each token starts in `text`, and where the last one ends
     ranks  : int32[n_lines], filled
 
-    Returns the number of tokens; -1 if a line is anything else: not base64, base64 in an unusual spelling, with another
-    kind of newline, empty. Cost: 2 ns for each byte of `data`.
+    Returns the number of tokens, or -1 if a line has another form: not base64, base64 in an unusual spelling, another kind
+    of newline, or no text. Cost: 2 ns for each byte of `data`.
     """
     n_tokens = n_bytes = at = 0
     size = data.shape[0]
@@ -40,7 +40,7 @@ def read_rank_lines(data, text, starts, ranks):
             if n_pads > 0 or a == _NO_DIGIT or b == _NO_DIGIT:
                 return -1
             if d == _NO_DIGIT:
-                # Padded to four digits; the bits that stand for nothing must be zeros.
+                # Padded to four digits; the unused bits must be zeros.
                 if data[at + 3] != _PAD:
                     return -1
                 n_pads, d = 1, 0

@@ -1,4 +1,4 @@
-"""The documents of a window that are in a sample, copied into another window with a break after each."""
+"""Copy the documents of a window that are in a sample into another window, with a break after each."""
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def document_digest(at, n, key):
 def take_sample(data, start, end, breaks, seed, first, last, out, out_breaks, break_id):
     """Write the documents that are in a sample one after another, each followed by a SEPARATOR, which is a break.
 
-    data        : uint8[>= end + PADDING], read    the documents are what breaks leave of data[start:end]
+    data        : uint8[>= end + PADDING], read    the documents lie between the breaks, in data[start:end]
     breaks      : int64[n, 3], read                start, end and id of each break, ascending
     seed        : uint64                           the key of the digests
     first, last : uint64                           the documents whose digests are from `first` to `last` are in the sample

@@ -1,4 +1,4 @@
-"""Adjacent strings in memory, as Arrow stores them, copied into a window with a break after each."""
+"""Copy adjacent strings, as Arrow stores them, into a window, with a break after each."""
 
 from ..compiler.jit import inlined, kernel
 from ..compiler.signature import int64, uint8

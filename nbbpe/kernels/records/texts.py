@@ -1,4 +1,4 @@
-"""Many texts, str and bytes where Python keeps them, copied into a window with a break after each."""
+"""Copy many texts, str or bytes, from where Python keeps them into a window, with a break after each."""
 
 from ..compiler.jit import kernel
 from ..compiler.signature import int64, uint8
@@ -11,7 +11,7 @@ from .strings import copy_bytes
 
 @kernel(TEXTS_ARGUMENT, int64[:])
 def measure_texts(texts, sizes):
-    """Measure texts, of which only the first bytes of the objects are read.
+    """Measure texts by the headers of their objects.
 
     texts : a TextsArgument
     sizes : int64[n], filled    the most bytes that each may have as UTF-8
@@ -23,7 +23,7 @@ def measure_texts(texts, sizes):
         _, n, kind = text_of(texts, i)
         if kind == NO_TEXT:
             return i
-        # As UTF-8, a character of one or two bytes may have one more, and one of four no more.
+        # A character stored in one or two bytes has at most one more as UTF-8; one stored in four has at most four.
         sizes[i] = n * (1 if kind == BYTES else 4 if kind == 4 else kind + 1)
     return max(texts.n, 0)
 

@@ -1,10 +1,10 @@
-"""The most frequent pair: frequency buckets with a falling maximum, and a heap for the bucket that is open.
+"""A queue that finds the most frequent pair: buckets by count, and a heap for the open one, the highest that is not empty.
 
-A pair's count only falls after the merge that made it, so its bucket is an upper bound: pairs are moved down lazily,
-when their bucket is opened. Small counts have a bucket each; large ones share a bucket with their near neighbours
-(2**MANTISSA_BITS buckets for each power of two). The pairs of the highest bucket that is not empty, the open bucket, are in
-a binary heap, ordered by count and then by the tie rule; all others wait in singly linked lists, at no cost. A pair whose
-bucket is the open one or higher goes straight into the heap.
+A pair's count only falls after the merge that made it, so its bucket is an upper bound: pairs are moved down lazily, when
+their bucket is opened. Small counts have a bucket each; large ones share a bucket with similar counts (2**MANTISSA_BITS
+buckets for each power of two). The pairs of the open bucket are in a binary heap, ordered by count and then by the tie
+rule; all others wait in singly linked lists, at no cost. A pair whose bucket is the open one or higher goes straight into
+the heap.
 """
 
 from typing import NamedTuple
@@ -31,7 +31,7 @@ class BucketQueue(NamedTuple):
     links       : int32[n_pairs]     the next pair in the same bucket, or NONE
     heap_pairs  : int32[n_pairs]     the heap of the open bucket, as a binary tree in an array
     heap_counts : int64[n_pairs]     each heap entry's count when it was pushed; the pair's own may have fallen since
-    state       : int64[2]           the open bucket (all above it are empty), entries in the heap
+    state       : int64[2]           the open bucket (all above it are empty), the number of entries in the heap
     """
 
     heads: NDArray[np.int32]
@@ -72,7 +72,7 @@ def new_queue() -> BucketQueue:
 
 @inlined
 def bucket_of(count):
-    """The bucket of a count >= 0: it never falls as the count grows."""
+    """The bucket of a count >= 0: a larger count never has a lower bucket."""
     exponent = 0
     while (count >> exponent) >> (MANTISSA_BITS + 1):
         exponent += 1
@@ -121,7 +121,7 @@ def comes_first(pair_1, pair_2, ties_at):
         prefix_1, prefix_2 = read_u64(prefixes_at + 8 * token_1), read_u64(prefixes_at + 8 * token_2)
         if prefix_1 != prefix_2:
             return prefix_1 > prefix_2
-        # No two tokens have the same bytes, but one may be the other with zero bytes after it.
+        # No two tokens have the same bytes, but the bytes after the prefix may differ, or the number of zeros at the end.
         return compare_spelling(token_1, token_2, ties_at) > 0
     return False
 
@@ -196,8 +196,7 @@ def settle(queue, rows, min_count, ties_at):
     rows      : int64[n_pairs, 2], read   see PairTable; heap entries with an old count are pushed again
     min_count : int64, >= 1            pairs below it are dropped
 
-    The pair stays in the queue; pop_heap removes it. Cost: amortised over all calls, O(log n) each time that a pair is
-    pushed.
+    The pair stays in the queue; pop_heap removes it. Cost: O(log n) for each push of a pair, amortised over all calls.
     """
     while True:
         while queue.state[HEAP_SIZE] > 0:
@@ -218,7 +217,7 @@ def settle(queue, rows, min_count, ties_at):
         queue.heads[bucket] = NONE
         while pair != NONE:
             following = np.int64(queue.links[pair])
-            prefetch(address_of(rows) + 16 * following)  # any address is allowed, also the one that NONE gives
+            prefetch(address_of(rows) + 16 * following)  # any address may be prefetched, also the one computed from NONE
             prefetch(address_of(queue.links) + 4 * following)
             if rows[pair, COUNT] >= min_count:
                 push(queue, pair, rows[pair, COUNT], ties_at)

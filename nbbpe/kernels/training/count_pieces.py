@@ -1,4 +1,4 @@
-"""Counting distinct pieces and words in a piece table: value_0 of a slot is the count."""
+"""Count distinct pieces and words in a piece table, where value_0 of a slot is the count."""
 
 import numpy as np
 
@@ -40,7 +40,7 @@ from ..pieces.pretokens import begin_piece, pretoken_end
 from ..pieces.unmergeable_boundaries import NO_JOINS
 
 _ONE = np.uint64(1)
-_SLOTS_AHEAD = 64 * SLOT_WORDS  # from the slot that is read to the one whose key is prefetched
+_SLOTS_AHEAD = 64 * SLOT_WORDS  # distance from the slot that is read to the one whose key is prefetched
 
 
 @inlined
@@ -65,8 +65,8 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, pattern, classes, ba
     batch  : uint64[n, ROW_WORDS], scratch    see piece_batch.new_batch
     table  : PieceTable, modified   the counts
 
-    Returns (position up to which pieces were counted, whether all pieces that can be counted were). If not, the table is
-    full: grow it and call again from the position. Cost: scan and one look-up a piece, 2 ns a byte of prose.
+    Returns (position up to which pieces were counted, whether all pieces up to `limit` were). If not, the table is full:
+    grow it and call again from that position. Cost: scan and one look-up a piece, 2 ns a byte of prose.
     """
     text_at, breaks_at, table_at = address_of(text), address_of(breaks), table_addresses(table)
     rows = batch_of(address_of(batch), batch.shape[0])
@@ -147,7 +147,7 @@ def add_words(text, starts, counts, first_word, table, keys):
 
 @kernel(PieceTable, int64, int64)
 def measure_words(table, first_slot, end_slot):
-    """Of the slots from `first_slot` to `end_slot`: (number of keys that have a count, sum of their lengths in bytes).
+    """Return (number of keys with a count, sum of their lengths in bytes) for the slots from `first_slot` to `end_slot`.
 
     table : PieceTable, read
 
@@ -173,7 +173,7 @@ def take_words(table, first_slot, end_slot, position, text, starts, counts):
     position   : int64                      where the first word starts in the text
     text       : uint8[* + PADDING], starts : int64[n + 1], counts : int64[n], filled    the padding is not written to
 
-    Returns (slot, number of words): all keys before the slot are taken. It is less than `end_slot` if there is no room
+    Returns (slot, number of words): all keys before the slot are taken. The slot is below `end_slot` if there is no room
     for the next key. Cost: one pass over the slots.
     """
     text_at, table_at = address_of(text), table_addresses(table)
@@ -208,12 +208,12 @@ def take_compound(table, pattern, split_scratch, first_slot, end_slot, text, sta
     text       : uint8[* + PADDING], starts : int64[n + 1], counts : int64[n], filled    as for take_words, but a word may
                  come several times
 
-    Returns (slot, number of words): all pieces before the slot are done. It is less than `end_slot` if the next piece may
-    need more room than there is. Cost: one pass over the slots, and one look-up for each character except in plain words.
+    Returns (slot, number of words): all pieces before the slot are done. The slot is below `end_slot` if the next piece
+    may need more room than there is. Cost: a pass over the slots, and a look-up for each character except in plain words.
     """
     pattern_at, split_at = address_of(pattern), address_of(split_scratch)
     text_at, table_at = address_of(text), table_addresses(table)
-    room = min(text.shape[0] - PADDING, counts.shape[0])  # words have a byte or more: position >= n_words
+    room = min(text.shape[0] - PADDING, counts.shape[0])  # words have a byte or more, so position >= n_words
     n_words = 0
     position = 0
     starts[0] = 0

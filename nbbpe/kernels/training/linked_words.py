@@ -6,11 +6,11 @@ symbol, and the cell after it the right one: the pair at a boundary is read with
 the first one of its left symbol and the last one of its right symbol. The symbols around the pair are in the cells next to
 these, which are found by the lengths of the two symbols.
 
-A boundary that is gone, as the pair around it was merged, is never taken for a boundary of another pair: each of its two
-cells holds its symbol of that time, or a newer one, and the only list of occurrences that has the boundary for the two
-symbols of that time is the list of the merged pair, which is not read again.
+A boundary disappears when the pair around it is merged. It is never mistaken for a boundary of another pair: each of its
+two cells still holds its symbol of that time, or a newer one, and the only list of occurrences that has this boundary for
+the two symbols of that time is the list of the merged pair, which is not read again.
 
-A cell also says how often its word occurs, so that everything that the merge loop reads at a boundary is in one or two
+A cell also holds the count of its word, so that everything that the merge loop reads at a boundary is in one or two
 cache lines. The symbol takes as many bits as the number of tokens needs, the count takes the others, and a count that is
 too large for them is found by a search. There is an edge cell before the first word, between two words, and after the last.
 """
@@ -24,7 +24,7 @@ from ..compiler.jit import inlined, kernel, part
 from ..compiler.signature import int32, int64, reads, structure, uint32
 from ..machine.large_pages import zeros_of
 
-MOST_CELLS = 2**32 - 1  # as many as positions of four bytes can address
+MOST_CELLS = 2**32 - 1  # as many as a position of four bytes can address
 
 
 @structure(uint32[:], uint32[:], int64[:], int64)
@@ -34,7 +34,7 @@ class LinkedWords(NamedTuple):
     cells : uint32[n_bytes + n_words + 1]   symbol | count << symbol_bits; word w begins at starts[w] + w + 1
     frequent_starts : uint32[*]             the first cell of each word whose count is too large for a cell, ascending
     frequent_counts : int64[*]              how often each of these occurs
-    symbol_bits     : int64                 if all of them are set, the cell is an edge; if all others, the count is large
+    symbol_bits     : int64                 the low bits of a cell: all set for an edge; all others set for a large count
     """
 
     cells: NDArray[np.uint32]
@@ -75,7 +75,7 @@ def edge_of(symbol_bits):
 
 @inlined
 def many_of(symbol_bits):
-    """The count that cells hold for this count and for all larger ones."""
+    """The largest count that a cell can hold, which stands for larger ones, too."""
     return (1 << 32 - symbol_bits) - 1
 
 

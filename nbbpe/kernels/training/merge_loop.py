@@ -1,11 +1,11 @@
-"""The training loop: take the most frequent pair, merge it everywhere, keep the counts right, again.
+"""The training loop: repeatedly take the most frequent pair, merge it everywhere, and update the counts.
 
 Most pairs that merges make are too rare to be merged before the vocabulary is full. They are never needed, as the count of
-a pair only falls after the merge that made it. So new pairs below a floor are not entered. The floor should be the count of
-the last merge, which is not known yet, and is estimated from below as the loop goes on. Where the estimate was too high,
-the loop finds no pair at or above the floor before the vocabulary is full: then `merge_batch` returns NEED_RARE, and all
-pairs of the words are entered again. The merges are the same in any case. With 32,000 tokens, a fifth of the pairs of 323
-MB of many languages is entered, and three fifths of those of 8 MB of CJK text; the loop takes 0.86 and 0.88 of the time.
+a pair only falls after the merge that made it. So new pairs below a floor are not entered. The best floor, the count of the
+last merge, is not known in advance, so the loop estimates it, on the low side, as it goes on. If an estimate was too high,
+the loop runs out of pairs at or above the floor before the vocabulary is full: then `merge_batch` returns NEED_RARE, and
+all pairs of the words are entered again. The merges are the same in any case. With 32,000 tokens, a fifth of the pairs of
+323 MB of many languages is entered, three fifths of those of 8 MB of CJK text; the loop takes 0.86 and 0.88 of the time.
 """
 
 from typing import NamedTuple
@@ -44,8 +44,8 @@ AHEAD = 16
 BATCH_DONE, TOKENS_DONE, NO_PAIRS, NEED_PAIRS, NEED_SLOTS, NEED_OCCURRENCES, NEED_TEXT, NEED_ANSWER, NEED_RARE = range(9)
 MAY_MERGE, MAY_NOT_MERGE = -1, -2  # further results of `check_token`
 N_TOKENS, WANTED, N_AT_START, ASKED, ANSWER, FLOOR, FLOOR_RISES = range(7)  # indexes of the numbers in Tokens.state
-# The columns of Tokens.new_pairs, after KEY and COUNT: how many entries the list of a pair gets, and where the next one is
-# written. Then STEP takes the place of LENGTH: how many bytes after it the following one is written.
+# The columns of Tokens.new_pairs after KEY and COUNT. LENGTH: how many entries the list of the pair gets. NEXT: the address
+# where its next entry is written. By then STEP has replaced LENGTH: how many bytes further the entry after that goes.
 NEXT, LENGTH = 2, 3
 STEP = LENGTH
 ROW_BYTES = 32
@@ -74,7 +74,7 @@ class Tokens(NamedTuple):
 
 
 def new_tokens(n_start: int, n_tokens: int) -> Tokens:
-    """Tokens to which merges are to be added, from `n_start` to `n_tokens`."""
+    """Make Tokens with no merges, `n_start` tokens, and room for `n_tokens`."""
     return Tokens(
         merges=np.empty((n_tokens - n_start, 2), dtype=np.int32),
         left_numbers=np.full(n_tokens, NONE, dtype=np.int32),
@@ -96,7 +96,7 @@ def push_pairs(queue, rows, ties_at, first_pair, end_pair, min_count):
 def push_all_pairs(queue, table, ties, min_count):
     """Queue all pairs of a table that occur at least `min_count` times (>= 1).
 
-    queue : BucketQueue, modified    with links and heap for all pairs; none of them is in it
+    queue : BucketQueue, modified    with room for all pairs, none of which is in it
     table : PairTable, read
     ties  : TieRule, read
 
@@ -108,7 +108,7 @@ def push_all_pairs(queue, table, ties, min_count):
 
 @part
 def spell_token(ties, token, left, right):
-    """Write the bytes of id `token`, the bytes of `left` and then of `right`, and its prefix.
+    """Write the prefix and the bytes of id `token`: those of `left`, then those of `right`.
 
     The text must have room for them (unchecked).
     """
@@ -156,13 +156,13 @@ def apply_merge(pair, token, left_length, right_length, floor, words, table, tok
     left_length, right_length : int64  the bytes of the two sides of the pair
     floor   : int64                    new pairs that occur less often are not entered
     words   : LinkedWords, modified
-    table   : PairTable, modified      counts of the pairs around fall; new entries get counts and occurrences
-    tokens  : Tokens                   new_pairs is scratch; left_numbers and right_numbers are NONE before and after
-    found   : int64[*], scratch        number << 32 | boundary of the new pairs, before they are sorted by pair; twice the
-                                       longest list
+    table   : PairTable, modified      counts of neighbouring pairs fall; new entries get counts and occurrences
+    tokens  : Tokens, scratch          only new_pairs and left_numbers and right_numbers, which are NONE before and after
+    found   : int64[*], scratch        number << 32 | boundary, for each occurrence of a new pair; it has twice as many
+                                       entries as the longest list
 
-    There must be room for two new occurrences and two new pairs for each entry of the pair's list, and for AHEAD more
-    occurrences (unchecked). Two pairs for each symbol, the new one included, are enough.
+    There must be room for two new occurrences and two new pairs for each entry of the pair's list (but for no more than two
+    new pairs for each symbol, the new one included), and for AHEAD more occurrences (unchecked).
 
     Returns how many occurrences were replaced, by word counts. Cost: O(1) for each entry of the list. With arrays in place
     of addresses, each index was tested for being negative, and the loop took 1.1 times as long.
@@ -198,7 +198,7 @@ def apply_merge(pair, token, left_length, right_length, floor, words, table, tok
         write_u32(end_cell_at - 4, merged)
         n_replaced += weight
         if before != edge:
-            if before == token:  # undo the last pair found, which has the symbol that is now replaced
+            if before == token:  # undo the last pair found: its right symbol is now replaced
                 free_at -= 8
                 row_at = new_at + ROW_BYTES * (read_i64(free_at) >> 32)
                 write_i64(row_at + 8 * COUNT, read_i64(row_at + 8 * COUNT) - weight)
@@ -208,8 +208,8 @@ def apply_merge(pair, token, left_length, right_length, floor, words, table, tok
             write_i64(free_at, number << 32 | (first_at - cells_at) >> 2)
             free_at += 8
         if after != edge:
-            # It is never the new token: from left to right, nothing further on has been replaced yet. So a pair of two new
-            # tokens is found only from its right side, by the code above, and is counted once.
+            # `after` is never the new token, as nothing to the right has been replaced yet. So a pair of two new tokens is
+            # found only from its right token, by the code above, and is counted once.
             number, n_new = count_new_pair(right_at + 4 * after, token, after, weight, new_at, n_new)
             write_i64(free_at, number << 32 | (end_cell_at - cells_at) >> 2)
             free_at += 8
@@ -232,7 +232,7 @@ def prefetch_boundary(cell_at, to_first, to_end):
 
 @inlined
 def replaced_key(key, token, left, right):
-    """The key of the pair that a new pair has replaced by the merge of `left` and `right`."""
+    """The key of the pair whose place the new pair `key` takes when `left` and `right` are merged into `token`."""
     new_left, new_right = symbols_of(key)
     return key_of(new_left, left) if new_right == token else key_of(right, new_right)
 
@@ -241,7 +241,7 @@ def replaced_key(key, token, left, right):
 def enter_new_pairs(pair, token, left, right, n_new, n_in_a_row, floor, table, tokens):
     """Enter the pairs that a merge has made, and subtract their counts from those of the pairs that they have replaced.
 
-    n_new      : int64, how many rows of Tokens.new_pairs are filled; NEXT and STEP are set there
+    n_new      : int64, how many rows of Tokens.new_pairs are filled; this sets their NEXT and STEP
     n_in_a_row : int64, how many of the replaced occurrences are directly after another one, by word counts
     floor      : int64, see apply_merge
     """
@@ -251,7 +251,7 @@ def enter_new_pairs(pair, token, left, right, n_new, n_in_a_row, floor, table, t
     left_at, right_at = address_of(tokens.left_numbers), address_of(tokens.right_numbers)
     new_at = address_of(tokens.new_pairs)
     end_at = new_at + ROW_BYTES * n_new
-    group = group_of(pair, table)  # of all pairs around it, too
+    group = group_of(pair, table)  # also that of all pairs around it
     for row_at in range(new_at, end_at, ROW_BYTES):
         key = read_i64(row_at + 8 * KEY)
         prefetch(slots_at + 4 * home_slot(replaced_key(key, token, left, right), group, table))
@@ -274,7 +274,7 @@ def enter_new_pairs(pair, token, left, right, n_new, n_in_a_row, floor, table, t
                 count_at = rows_at + 16 * replaced + 8 * COUNT
                 write_i64(count_at, read_i64(count_at) - count)
         if count < floor:
-            # Its occurrences are written over its key.
+            # It gets no list: each of its occurrences will be written over its key, which is not needed any more.
             write_i64(row_at + 8 * NEXT, row_at + 8 * KEY)
             write_i64(row_at + 8 * STEP, 0)
             continue
@@ -306,12 +306,12 @@ def enter_new_pairs(pair, token, left, right, n_new, n_in_a_row, floor, table, t
 
 @inlined
 def likely_last_count(count, n_merges, n_wanted):
-    """How often the pair of the last of `n_wanted` merges occurs at least, probably, if the one of merge `n_merges` occurs
-    `count` times.
+    """A probable lower bound on the count of the pair of the last of `n_wanted` merges, if that of merge `n_merges` is
+    `count`.
 
     In text, the counts of merges fall more slowly than with the square of their number, whatever the language, the size of
-    the text or of the vocabulary, unless tokens must be short. It may be too much where all that is left is much rarer, as
-    in texts that were copied with small changes.
+    the text or of the vocabulary, unless tokens must be short. The bound may be too high if all remaining pairs are much
+    rarer, as in texts that were copied with small changes.
     """
     done = n_merges / n_wanted
     return np.int64(0.75 * count * done * done)
@@ -321,14 +321,14 @@ def likely_last_count(count, n_merges, n_wanted):
 def check_token(pair, token, queue, table, ties, ties_at, tokens, limits):
     """Whether the pair at the head of a queue may become token `token`. Its bytes are written after those of all tokens.
 
-    Returns MAY_MERGE; MAY_NOT_MERGE, and the pair is out of the queue; NEED_TEXT or NEED_ANSWER, see merge_batch.
+    Returns MAY_MERGE; MAY_NOT_MERGE, with the pair removed from the queue; NEED_TEXT or NEED_ANSWER, see merge_batch.
     Inlined, as the loop took 1.2 times as long on 8 MB of code with a call.
     """
     state, starts = tokens.state, ties.starts
     left, right = symbols_of(table.rows[pair, KEY])
     n_bytes = starts[left + 1] - starts[left] + starts[right + 1] - starts[right]
     if n_bytes > limits.numbers[MOST_BYTES]:
-        # It is not queued again. Its entry stays, as later merges still change its count.
+        # The pair is not queued again. Its entry stays, as later merges still change its count.
         pop_heap(queue, ties_at)
         return MAY_NOT_MERGE
     state[WANTED] = starts[token] + n_bytes + 3
@@ -399,7 +399,7 @@ def merge_batch(words, table, queue, ties, tokens, found, min_count, limits, bud
             state[FLOOR] = max(state[FLOOR], likely_last_count(rows[pair, COUNT], token - n_at_start, merges.shape[0]))
         floor = max(min_count, state[FLOOR])
         pop_heap(queue, ties_at)
-        # Probably the next pair, unless its count falls in this merge: prefetch the entries that are read first.
+        # This is the next pair unless its count falls in this merge: prefetch the entries that are read first.
         following = np.int64(queue.heap_pairs[0])
         prefetch(address_of(rows) + 16 * following)
         prefetch(address_of(lengths) + 4 * following)

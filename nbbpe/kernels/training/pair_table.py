@@ -2,13 +2,13 @@
 
 Pairs that are too rare to be merged before the vocabulary is full are not entered, see merge_loop.py.
 
-A pair is identified by its index. A merge changes the counts of the pairs around it, which are found by their symbols in a
-hash table: not once for each occurrence, but once for each pair, as all its occurrences in a merge are added up before
-(in the entry of the pair that takes its place, which is new, and needs no search).
+A pair is identified by its index. A merge lowers the counts of the pairs around it, which are found by their symbols in a
+hash table: one search for each pair, not for each occurrence, as all its occurrences in the merge are added up first (in
+the row of the new pair that takes its place, which needs no search).
 
 The hash table has 2^k slots, and a search continues from slot to slot. It begins at the pair's home, the highest k bits of
-a secret odd number times the key, which is the two symbols (see secret.py): any two keys share a home with a chance of 2 :
-2^k at the most (Dietzfelbinger et al., 1997), for everybody who does not know the secret.
+a secret odd number (see secret.py) times the key, which is the two symbols. For anybody who does not know the secret, any
+two keys share a home with a probability of at most 2 / 2^k (Dietzfelbinger et al., 1997).
 
 An occurrence is a boundary between two symbols, see linked_words.py. Nothing is removed from a list of occurrences: a
 boundary whose symbols have changed stays in it, and is recognised by its two cells. All lists are in one array, each in
@@ -32,7 +32,7 @@ from ..machine import secret
 from ..machine.large_pages import zeros_of
 from .linked_words import LinkedWords, edge_of, new_cell, symbol_in, word_count_at
 
-NONE = -1  # no pair; and no group, source or new pair, which have numbers, too
+NONE = -1  # in place of the number of a pair, a group, a source or a new pair
 KEY, COUNT = range(2)  # the columns of PairTable.rows
 N_PAIRS, N_OCCURRENCES, SHIFT, FACTOR = range(4)  # indexes of the numbers in PairTable.state
 N_BYTE_PAIRS = 1 << 16
@@ -107,7 +107,7 @@ def group_of(pair, table):
 
 @inlined
 def enter_pair(pair, key, group, table):
-    """Enter a pair that has no slot yet; one must be free."""
+    """Enter a pair into the hash table; it has no slot yet, and one must be free."""
     slots = table.slots
     slot = home_slot(key, group, table)
     while slots[slot] != 0:

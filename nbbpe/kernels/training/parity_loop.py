@@ -1,4 +1,4 @@
-"""The training loop for parity between sources: the source that is compressed worst says which pair is merged next.
+"""The training loop for parity between sources: the source that is compressed worst decides which pair is merged next.
 
 Words are in groups, one after another: the words of each source, and then, if there are any, the words of texts that only
 measure how well the vocabulary compresses. All groups share the linked words and the pair table of the plain loop, but a
@@ -123,7 +123,7 @@ def is_lower_fraction(numerator_1, denominator_1, numerator_2, denominator_2):
 def worst_source(queue):
     """The source that is compressed worst, the first of several, or NONE if none has a pair left.
 
-    A source that has had its turns waits, if there is another.
+    A source that has had more than the most turns waits, if there is another.
     """
     groups, sources = queue.groups, queue.sources
     worst, waits, worst_size, worst_tokens = np.int64(NONE), False, np.int64(0), np.int64(1)
@@ -155,7 +155,7 @@ def note_turn(queue, source):
 
 @part
 def link_sibling(queue, pair, group, before, first_pair):
-    """Link an entry of a group to its sibling `before`, unless that is below `first_pair`: then it has none yet."""
+    """Link an entry of a group to its sibling `before`. If that is below `first_pair`, the entry has no sibling yet."""
     queue.groups[group, GROUP_PAIRS] += 1
     queue.siblings[pair] = pair
     if before >= first_pair:
@@ -206,7 +206,7 @@ def divide_pairs(table, words, group_starts, queue):
 def push_divided_pairs(queue, table, ties, min_count):
     """Queue all pairs of all sources that occur at least `min_count` times (>= 1) in their source.
 
-    queue : ParityQueue, modified    with links and heaps for all entries; none of them is in it
+    queue : ParityQueue, modified    with room for all entries, none of which is in it
     table : PairTable, read          its entries belong to groups, see divide_pairs
     ties  : TieRule, read
 
@@ -244,8 +244,8 @@ def merge_parity_batch(words, table, queue, ties, tokens, found, min_count, limi
         chosen = queue_of(queue, source)
         pair = settle(chosen, rows, min_count, ties_at)
         if pair == NONE:
-            # It stays done: a pair that other sources merge is too rare in this source, or it would be in its queue, and so
-            # are all pairs that the merge makes here.
+            # It stays done: a pair that another source chooses is too rare in this source, or it would be in its queue, and
+            # so are all pairs that this merge makes here.
             sources[source, IS_DONE] = 1
             continue
         status = check_token(pair, token, chosen, table, ties, ties_at, tokens, limits)

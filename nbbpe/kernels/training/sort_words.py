@@ -1,4 +1,4 @@
-"""Words in the order of their bytes: NumPy sorts them by their first eight bytes, kernels sort words that agree in these.
+"""Sort words by their bytes: NumPy sorts them by their first eight bytes, and kernels sort words that agree in these.
 
 Most words differ in their first bytes, so the kernels compare few of them byte by byte.
 """
@@ -13,8 +13,7 @@ PREFIX_BYTES = 8
 
 @inlined
 def prefix_of(text, start, end):
-    """The first PREFIX_BYTES bytes of text[start:end] as a number, the first byte highest, with zeros after a shorter text,
-    uint64."""
+    """The first PREFIX_BYTES bytes of text[start:end] as a big-endian uint64; a shorter text is padded with zeros."""
     prefix = np.uint64(0)
     for position in range(start, start + PREFIX_BYTES):
         prefix <<= np.uint64(8)
@@ -42,7 +41,7 @@ def is_less(text, starts, word, other):
     start, other_start = starts[word], starts[other]
     length, other_length = starts[word + 1] - start, starts[other + 1] - other_start
     shorter = min(length, other_length)
-    # In a prefix, a zero byte of a word and one that was added after it look the same.
+    # Equal prefixes of shorter words tell nothing: a zero byte of a word looks like the padding of another.
     for i in range(PREFIX_BYTES if shorter >= PREFIX_BYTES else 0, shorter):
         if text[start + i] != text[other_start + i]:
             return text[start + i] < text[other_start + i]

@@ -11,9 +11,9 @@ def spell_tokens(merges, starts, text):
     """Write the bytes of the tokens that merges make after those of the tokens before, if there is room for all.
 
     merges : int32[n, 2]       the ids of left and right of each merge; merge i makes id m + i
-    starts : int64[m + n + 1]  where the bytes of each token start; starts[: m + 1] are there, the others are set
-    text   : uint8[*]          the bytes of all tokens, one after another; those of the first m are there, the others are
-                               written
+    starts : int64[m + n + 1]  where the bytes of each token start; starts[: m + 1] are given, the others are filled
+    text   : uint8[*]          the bytes of all tokens, one after another; those of the first m are given, the others are
+                               filled
 
     Returns how many bytes all tokens have; if `text` has fewer, it is not changed.
     Cost: O(n), and O(1) for each byte that is written.

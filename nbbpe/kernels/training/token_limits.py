@@ -72,7 +72,7 @@ def keeps_limits(text, start, end, limits):
     at = start
     while at < end:
         code_point, length = decode_character(address_of(text) + at)
-        if code_point < 0 or at + length > end:  # its last bytes may be those of another token, which follow this one
+        if code_point < 0 or at + length > end:  # the character may have taken bytes that follow the token
             is_whole = False
             at += 1
             n_words += not in_word

@@ -1,4 +1,4 @@
-"""The digest of words and their counts, by which a corpus is known: its fingerprint."""
+"""The fingerprint of a corpus: a digest of its words and their counts."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from ..compiler.jit import kernel
 from ..compiler.signature import int64, reads, uint8
 from ..machine.splitmix import mixed_bits
 
-# A change of one of these, or of mixed_bits, changes the corpus fingerprint of every text.
+# A change of one of these, or of mixed_bits, changes the fingerprint of every corpus.
 _ZERO, _FNV_PRIME = np.uint64(0), np.uint64(0x100000001B3)
 
 
