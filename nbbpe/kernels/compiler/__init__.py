@@ -9,13 +9,13 @@ signature.py         the types of arguments
 Obtained
 obtain.py            reads a kernel from disk and loads it, or else compiles it
 beside.py            a second process that compiles other kernels meanwhile
-one_compiler.py      of processes that need a kernel at once, one compiles it
+one_compiler.py      lets only one process at a time compile a kernel
 plain.py             the fallback: a plain `njit`
-notices.py           what users are told of it
+notices.py           prints notices to the user
 
 Compiled
 numba_internals.py   kernels to object code; all uses of private names of Numba
-numba_types.py       the types of arguments as Numba's
+numba_types.py       Numba's types for the types of arguments
 entry.py             the function that Python calls
 emitter.py           code that reads Python's objects
 layouts.py           where the parts of these objects are
@@ -32,5 +32,5 @@ symbols.py           the names that object code may refer to
 
 For all modules
 collector.py         a pause of Python's garbage collector
-imported_on_use.py   modules that are imported on first use
+imported_on_use.py   imports modules on first use
 """

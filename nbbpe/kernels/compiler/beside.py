@@ -4,11 +4,10 @@ The first use on a machine takes seconds, all of them in Numba, which uses one p
 kernels that it compiles: they are found, checked and loaded as any stored kernel. A thread that needs a kernel of its list
 waits for it.
 
-The risk is to wait for nothing, to leave a process running, or to start too many. So this process works alone if there is
-only one processor, no folder to store kernels in, or no Python to start (a frozen application); in worker processes; and if
+We must not wait in vain, leave a process running, or start too many. So this process works alone if there is only one
+processor, no folder to store kernels in, or no Python to start (a frozen application); if it is a worker process; and if
 another process has a second process for the same store, which a lock on the folder shows. If the second process dies, or is
-not ready in time, the kernel is compiled here. It ends when this process ends or no longer waits for it, as its input ends
-then.
+not ready in time, the kernel is compiled here. It ends when its input ends: when this process ends, or no longer waits.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class _Beside:
         import subprocess
 
         self.awaited = {kernel.name for kernel in kernels}
-        self._said = b""
+        self._output = b""
         places = [f"{kernel.__module__}:{kernel.__name__}" for kernel in kernels]
         script = _SCRIPT.format(module=__name__)
         command = [sys.executable, "-I", *options_for_bytecode(), "-c", script, json.dumps(sys.path), *places]
@@ -55,8 +54,8 @@ class _Beside:
         )
 
     def wait_for(self, name: str) -> None:
-        """Return when a kernel is stored, or will not be. After an error, such as Ctrl-C, the other process has ended."""
-        if name not in self.awaited:  # and if the process has ended, there is no pipe to wait for
+        """Wait until a kernel is stored, or will not be. After an error, such as Ctrl-C, the other process has ended."""
+        if name not in self.awaited:  # also after the process has ended, when there is no pipe to wait for
             return
         assert self.process.stdout is not None
         poll = select.poll()
@@ -65,11 +64,11 @@ class _Beside:
         try:
             while name in self.awaited:
                 ready = poll.poll(max(0.0, until - time.monotonic()) * 1000)
-                said = os.read(self.process.stdout.fileno(), 4096) if ready else b""
-                if not said:
+                data = os.read(self.process.stdout.fileno(), 4096) if ready else b""
+                if not data:
                     self.end()
-                self._said += said
-                self.awaited.difference_update(self._said.decode().split("\n")[:-1])
+                self._output += data
+                self.awaited.difference_update(self._output.decode().split("\n")[:-1])
                 if not self.awaited:  # nobody else would wait for its end
                     self.end()
         except BaseException:
@@ -77,7 +76,7 @@ class _Beside:
             raise
 
     def end(self) -> None:
-        """End the process, which stores nothing more."""
+        """End the process: close its input, wait a moment, and kill it. It stores nothing more."""
         self.awaited.clear()
         self.let_go()
         until = time.monotonic() + _END_SECONDS
@@ -95,8 +94,8 @@ class _Beside:
 
 
 def compile_beside(kernels: Sequence[Any]) -> None:
-    """Have another process compile and store these kernels, in this order, unless the first is stored; see above."""
-    # A thread that obtains a kernel may be waiting for the present process.
+    """Start a process that compiles and stores these kernels, in this order, unless the first is stored; see above."""
+    # Nothing to do while a thread obtains a kernel: it may be waiting for the process of an earlier call.
     lock = obtain.lock()
     if lock.acquire(blocking=False):
         try:
@@ -129,7 +128,7 @@ def _compile_beside(kernels: Sequence[Any]) -> None:
 
 
 def options_for_bytecode() -> list[str]:
-    """Options with which another Python writes bytecode where this one does, or none; `-I` ignores the environment."""
+    """Options that make another Python write bytecode as this one does, since `-I` ignores the environment."""
     options = ["-B"] if sys.dont_write_bytecode else []
     return options + (["-X", f"pycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else [])
 
@@ -157,7 +156,7 @@ def _is_idle() -> bool:
 
 
 def _lock() -> int | None:
-    """A descriptor of the store, which is locked while a process has it open; None if it is locked or missing."""
+    """Lock the folder of the store. Returns a descriptor that keeps it locked while any process has it open, or None."""
     folder = store.writable_folder()
     if folder is None:
         return None
@@ -181,7 +180,7 @@ def _end() -> None:
 
 
 def _after_fork() -> None:
-    """The other process is not a child of this forked process, and must be able to end while this one runs."""
+    """Let go of the other process: it is no child of this forked process, and must be able to end while this one runs."""
     global _current
     if _current is not None:
         obtain.wait_elsewhere = None
@@ -200,8 +199,8 @@ _storing = threading.Lock()
 
 
 def serve(places: Sequence[str]) -> None:
-    """Compile and store kernels, "module:name" each, and print the name of each when it is stored."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to us, too; the other process decides
+    """Compile and store kernels, each given as "module:name", and print the name of each when it is stored."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to us, too, but our parent decides
     threading.Thread(target=_end_with_input, daemon=True).start()
     for place in places:
         module, _, name = place.partition(":")
@@ -215,7 +214,7 @@ def serve(places: Sequence[str]) -> None:
 
 
 def _end_with_input() -> None:
-    """End this process when the other one has closed our input, but leave no half-written file."""
+    """End this process when our parent has closed our input, but leave no half-written file."""
     os.read(0, 1)
     with _storing:
         os._exit(1)

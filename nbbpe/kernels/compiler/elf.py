@@ -1,4 +1,4 @@
-"""Reads object code in ELF, and places it in memory without LLVM if it is for x86-64 on Linux.
+"""Read object code in ELF, and place it in memory without LLVM if it is for x86-64 on Linux.
 
 A kernel's object code refers to everything by absolute addresses of 64 bits (LLVM's large code model). So placing it means
 to copy its sections, write the addresses, and make the code executable. LLVM's library would take 50 ms and 40 MB for that
@@ -152,7 +152,7 @@ def string_at(content: bytes, at: int) -> str:
 
 
 def _relocate(content: bytes, relocations: _Section, memory: mmap.mmap, section_at: int, symbols: list[int | None]) -> None:
-    """Write the addresses of symbols where the relocations of a section say; the section is at `section_at` in memory."""
+    """Write the addresses of symbols where the relocations of a section say, for the section at `section_at` in memory."""
     entries = content[relocations.at : relocations.at + relocations.size]
     for offset, kind, symbol, addend in struct.iter_unpack("<Q2Iq", entries):
         address = symbols[symbol]

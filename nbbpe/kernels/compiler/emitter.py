@@ -1,4 +1,4 @@
-"""Emits LLVM's intermediate code that reads Python's objects, for the arguments of kernels."""
+"""Emit LLVM's intermediate code that reads Python's objects, for the arguments of kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .llvm import I8, I64, OBJECT, call
 
 
 class Emitter:
-    """A position in a function where more code is emitted.
+    """Emits code at a position in a function.
 
     builder  : llvmlite's builder
     layouts  : the places in Python's objects that are read
@@ -30,7 +30,7 @@ class Emitter:
             emit()
 
     def call(self, name: str, result: ir.Type, *arguments: Any) -> Any:
-        """The result, of this type, of a function of Python's C API, which symbols.py must allow."""
+        """Call a function of Python's C API, which symbols.py must allow; returns its result, of the type `result`."""
         return call(self.builder, name, result, *arguments)
 
     def address_of(self, name: str) -> Any:

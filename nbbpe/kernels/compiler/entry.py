@@ -37,7 +37,7 @@ def emit_functions(kernel: Any, module: ir.Module, context: Any, compiled: Any, 
 
 
 def _emit_direct(module: ir.Module, context: Any, compiled: Any, name: str) -> None:
-    """A function that takes and returns numbers as C has it, for the object code of other kernels."""
+    """Emit a function that takes and returns numbers as in C, for the object code of other kernels."""
     described = compiled.fndesc
     kinds = [context.get_value_type(each) for each in described.argtypes]
     function = ir.Function(module, ir.FunctionType(context.get_value_type(described.restype), kinds), name)
@@ -52,15 +52,15 @@ def _emit_direct(module: ir.Module, context: Any, compiled: Any, name: str) -> N
 
 
 class _Entry(Emitter):
-    """The code of one entry."""
+    """Emits the code of one entry."""
 
-    def __init__(self, builder: ir.IRBuilder, context: Any, called: str) -> None:
+    def __init__(self, builder: ir.IRBuilder, context: Any, name: str) -> None:
         super().__init__(builder, layouts())
         self.context = context
-        self.called = called
+        self.name = name
 
     def emit(self, compiled: Any, types: tuple[Any, ...]) -> None:
-        """The whole entry."""
+        """Emit the whole entry."""
         builder = self.builder
         _, arguments, n = builder.function.args
         is_wrong = builder.icmp_signed("!=", n, I64(len(types)))
@@ -76,42 +76,42 @@ class _Entry(Emitter):
         )  # fmt: skip
         self.call("PyEval_RestoreThread", VOID, thread)
         self.clean_up()
-        # No kernel raises anything; an error of Numba's own code for it must not be lost.
+        # No kernel raises anything; but if the code that Numba adds to it fails, that must not be lost.
         with builder.if_then(status.is_error, likely=False):
             self.fail("PyExc_RuntimeError", "failed")
         builder.ret(self.boxed(result, compiled.fndesc.restype))
 
     def fail(self, error: str, text: str) -> None:
-        """Raise an error."""
+        """Emit code that raises an error."""
         self.clean_up()
-        message = cgutils.make_bytearray(f"kernel {self.called} {text}".encode() + b"\0")
+        message = cgutils.make_bytearray(f"kernel {self.name} {text}".encode() + b"\0")
         constant = cgutils.global_constant(self.builder, "message", message)
         exception = self.builder.load(self.builder.bitcast(self.address_of(error), OBJECT.as_pointer()))
         self.call("PyErr_SetString", VOID, exception, self.builder.bitcast(constant, OBJECT))
         self.builder.ret(ir.Constant(OBJECT, None))
 
     def refuse_if(self, is_wrong: Any, text: str) -> None:
-        """Raise TypeError if a condition is true."""
+        """Emit code that raises TypeError if a condition is true."""
         with self.builder.if_then(is_wrong, likely=False):
             self.fail("PyExc_TypeError", text)
 
     def return_if(self, has_error: Any) -> None:
-        """Return if an error was raised."""
+        """Emit code that returns if an error was raised."""
         with self.builder.if_then(has_error, likely=False):
             self.clean_up()
             self.builder.ret(ir.Constant(OBJECT, None))
 
     # From Python's objects to values
 
-    def value(self, item: Any, declared: Any, what: str) -> Any:
-        """An argument as the compiled kernel takes it."""
+    def value(self, item: Any, declared: Any, name: str) -> Any:
+        """An argument as the compiled kernel takes it; errors call it `name`."""
         if isinstance(declared, Argument):
             return value_of(declared, self.context, self, item)
         if isinstance(declared, Scalar):
             return self.number(item, declared)
         if isinstance(declared, Array):
-            return self.array(item, declared, what)
-        return self.fields(item, declared, what)
+            return self.array(item, declared, name)
+        return self.fields(item, declared, name)
 
     def number(self, item: Any, declared: Scalar) -> Any:
         builder = self.builder
@@ -123,7 +123,7 @@ class _Entry(Emitter):
         if declared.kind == "i":
             number = self.call("PyLong_AsLongLong", I64, item)
         else:
-            # PyLong_AsUnsignedLongLong takes no numbers of NumPy, as PyLong_AsLongLong does.
+            # Unlike PyLong_AsLongLong, PyLong_AsUnsignedLongLong refuses NumPy's integers.
             index = self.call("PyNumber_Index", OBJECT, item)
             self.return_if(builder.icmp_unsigned("==", index, nothing))
             number = self.call("PyLong_AsUnsignedLongLong", I64, index)
@@ -133,14 +133,14 @@ class _Entry(Emitter):
             self.return_if(builder.icmp_unsigned("!=", error, nothing))
         return number
 
-    def array(self, item: Any, declared: Array, what: str) -> Any:
+    def array(self, item: Any, declared: Array, name: str) -> Any:
         builder, where = self.builder, self.layouts
         kind = self.type_of(item)
         is_other = cgutils.alloca_once_value(builder, builder.icmp_unsigned("!=", kind, self.address_of(NDARRAY)))
         with builder.if_then(builder.load(is_other), likely=False):
             derives = self.call("PyType_IsSubtype", I32, kind, self.address_of(NDARRAY))
             builder.store(builder.icmp_signed("==", derives, I32(0)), is_other)
-        self.refuse_if(builder.load(is_other), f"takes {declared} as {what}, not another object")
+        self.refuse_if(builder.load(is_other), f"takes {declared} as {name}, not another object")
         dtype = self.read(item, where.dtype, OBJECT)
         needed = _IN_C_ORDER | _ALIGNED | (0 if declared.read_only else _WRITEABLE)
         checks = [
@@ -154,7 +154,7 @@ class _Entry(Emitter):
         for found, relation, expected in checks:
             is_wrong = builder.or_(is_wrong, builder.not_(builder.icmp_unsigned(relation, found, expected)))
         writable = "" if declared.read_only else " that can be written to"
-        self.refuse_if(is_wrong, f"takes {declared} as {what}, in C order, aligned and in native byte order{writable}")
+        self.refuse_if(is_wrong, f"takes {declared} as {name}, in C order, aligned and in native byte order{writable}")
         value = self.context.make_array(numba_type(declared))(self.context, builder)
         shape, strides = (
             [
@@ -170,14 +170,14 @@ class _Entry(Emitter):
         value.meminfo, value.parent = (ir.Constant(each.type, None) for each in (value.meminfo, value.parent))
         return value._getvalue()
 
-    def fields(self, item: Any, declared: Any, what: str) -> Any:
+    def fields(self, item: Any, declared: Any, name: str) -> Any:
         is_other = self.builder.icmp_unsigned("!=", self.type_of(item), self.address_of(symbol_of(declared)))
-        self.refuse_if(is_other, f"takes a {declared.__name__} as {what}")
+        self.refuse_if(is_other, f"takes a {declared.__name__} as {name}")
         values = []
         for i, field in enumerate(declared.kernel_fields):
             inside = self.call("PyTuple_GetItem", OBJECT, item, I64(i))
             self.return_if(self.builder.icmp_unsigned("==", inside, ir.Constant(OBJECT, None)))
-            values.append(self.value(inside, field, f"{declared._fields[i]} of {what}"))
+            values.append(self.value(inside, field, f"{declared._fields[i]} of {name}"))
         return self.context.make_tuple(self.builder, numba_type(declared), values)
 
     # From values to Python's objects

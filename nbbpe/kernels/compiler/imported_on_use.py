@@ -1,4 +1,4 @@
-"""Modules that few processes need."""
+"""Import modules on first use: those that few processes need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How kernels and their parts are declared: plain Python functions, which need Numba only to be compiled.
+"""Declare kernels and their parts: plain Python functions, which need Numba only to be compiled.
 
 Python calls kernels. On the first call, a kernel's machine code is read from disk and loaded without Numba (see obtain.py);
 only if none is stored, Numba is imported and compiles it. Kernels call parts and intrinsics: when Numba finds one of them
@@ -61,7 +61,7 @@ class Part(Intrinsic):
         self._dispatcher: Any = None
 
     def dispatcher(self) -> Any:
-        """Numba's object for this function, for the present way of compiling."""
+        """Numba's object for this function, made by a plain `njit` if that compiles, else by numba_internals.py."""
         if is_plain():
             return made(self)
         if self._dispatcher is None:
@@ -130,12 +130,14 @@ class Kernel(Part):
 
 
 def kernel(*types: Any, returns: Scalar | None = None) -> Callable[[Callable[..., Any]], Kernel]:
-    """Declares a function that Python calls, with the types of its arguments, see signature.py; and with the type of its
-    result, if other kernels call its object code."""
+    """Declare a function that Python calls.
+
+    types, returns : see Kernel
+    """
 
     def declare(function: Callable[..., Any]) -> Kernel:
         n_arguments = function.__code__.co_argcount
-        if len(types) != n_arguments:  # else Numba would be taken for an unknown version when the kernel is compiled
+        if len(types) != n_arguments:  # when it is compiled, this would look like an unknown Numba
             raise TypeError(
                 f"@kernel of {function.__name__} declares {len(types)} types for {n_arguments} arguments; the type of the "
                 "result is not one of them"
@@ -148,8 +150,8 @@ def kernel(*types: Any, returns: Scalar | None = None) -> Callable[[Callable[...
 
 
 def intrinsic(*types: Any, returns: Any = None) -> Callable[[Callable[..., Any]], Intrinsic]:
-    """Declares an intrinsic by the function that emits it, which takes llvmlite's builder and the values of the arguments,
-    and returns the value of the result.
+    """Declare an intrinsic. The function emits its code: it takes llvmlite's builder and the values of the arguments, and
+    returns the value of the result.
 
     types, returns : the types of the arguments and the result, see signature.py; a tuple of types for a tuple, None for no
                      result
@@ -174,22 +176,20 @@ def intrinsic(*types: Any, returns: Any = None) -> Callable[[Callable[..., Any]]
 
 
 def generic_intrinsic(function: Callable[..., Any]) -> Any:
-    """Declares an intrinsic as `numba.extending.intrinsic` does, whose types depend on those of its arguments."""
+    """Declare an intrinsic as `numba.extending.intrinsic` does: its types depend on those of its arguments."""
     return Intrinsic(function)
 
 
 def part(function: Callable[..., Any]) -> Any:
-    """Declares a function that only kernels call: compiled into each kernel that needs it, inlined or not, as LLVM
-    decides."""
+    """Declare a function that only kernels call. It is compiled into each of them; LLVM decides whether it is inlined."""
     return Part(function)
 
 
 def called(function: Callable[..., Any]) -> Any:
-    """A part that LLVM must not inline: for a loop that needs all registers, and runs long enough to be worth a call."""
+    """Declare a part that LLVM must not inline: for a loop that needs all registers, and is long enough for a call."""
     return Part(function, inlines=False)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A part that LLVM must inline: for code that runs once for each piece or more often. LLVM takes most of it for too
-    large."""
+    """Declare a part that LLVM must inline: for code that runs once a piece or more often. LLVM thinks most too large."""
     return Part(function, inlines=True)

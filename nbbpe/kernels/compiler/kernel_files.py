@@ -1,10 +1,9 @@
-"""Object code of kernels on disk: found by a digest of its sources.
+"""Object code of kernels on disk, in files that are named by a digest of the sources.
 
 A file's name says from which sources and for which machine its content was made, so that different processors that share a
 home folder, and several versions, never overwrite each other's files. store.py reads and writes them.
 
-Kernels that are made for other machines, for a wheel or for a kind of processors, are found with any version of Numba, or
-without Numba.
+Kernels made for other machines, for a wheel or for a kind of processors, are used with any version of Numba, or without it.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ def write(kernel: str, content: bytes, into: str | None = None) -> str | None:
 
 
 def name_of(kernel: str, into: str | None = None) -> str:
-    """The file that `write` writes."""
+    """The name of the file that `write` writes, which depends on the sources and the processor."""
     return _others_name(kernel) if into or label_of(present()) else _own_name(kernel)
 
 
@@ -90,11 +89,11 @@ def _say_that_none_is_kept(why: str) -> None:
 
 
 def _read_for_kind(kernel: str) -> StoredFile | None:
-    """Object code for a kind of processors to which this one belongs: the one that uses most of its features."""
+    """Object code for a kind of processors to which this one belongs; of several, that which uses most of its features."""
     beginning = f"{kernel}.{_PYTHON}.{sources()}.for-"
     usable = set()
     for folder in store.searched():
-        with store.without_what_cannot_be_used():
+        with store.skipping_unusable():
             for path in glob.glob(os.path.join(glob.escape(folder.check()), f"{beginning}*.nbk")):
                 label = os.path.basename(path)[len(beginning) :].rpartition(".")[0].rpartition(".")[0]
                 with contextlib.suppress(UnknownProcessor):
@@ -116,13 +115,13 @@ def changes_code(variable: str) -> bool:
 
 
 def _own_name(kernel: str) -> str:
-    """The file of a kernel as this process would compile it."""
+    """The name of the file of a kernel that this process compiles for itself."""
     made_with = (version_of("numba"), version_of("llvmlite"))
     return f"{kernel}.{_PYTHON}.{sources()}.{_key((made_with, present()))}.nbk"
 
 
 def _others_name(kernel: str, label: str | None = None) -> str:
-    """The file of a kernel that is made for other machines, which may have another Numba; see target.label_of."""
+    """The name of the file of a kernel for other machines, which may have another Numba; for the label see target.py."""
     label = label_of(present()) if label is None else label
     target = parse(label) if label else present()
     return f"{kernel}.{_PYTHON}.{sources()}.for-{label or 'one'}.{_key(target)}.nbk"
@@ -155,7 +154,7 @@ def sources() -> str:
 
 
 def _are_replaced() -> bool:
-    """Whether other sources have been installed since this process began, which compiles the former ones, or a mixture."""
+    """Whether the sources were replaced since this process began: it compiles the former ones, or a mixture."""
     try:
         return _digest_of_sources() != sources()
     except OSError:

@@ -2,7 +2,7 @@
 
 Kernels read str and arrays directly from memory, because calling the C API for each value would take longer than encoding a
 short text. These places differ between versions. So they are found here, compiled in, and made part of the key under which
-a kernel is stored: a process whose objects have another layout finds no kernel that would misread them.
+a kernel is stored: a process whose objects have another layout never finds a kernel that would misread them.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def layouts() -> Layouts:
 
 
 def _of_text() -> tuple[int, ...]:
-    # A length that no other number in the object equals; made here, so that the object is not shared.
+    # A length that differs from all other numbers in the object. The texts are made here, so that they are not shared.
     n = 1237
     texts = [character * n for character in "aé中😀"]
     length = _first(range(16, 40, 8), lambda at: all(_word(text, at) == n for text in texts), "the length of a str")
@@ -156,13 +156,13 @@ def _word(item: Any, at: int, size: int = 8) -> int:
     return int.from_bytes(ctypes.string_at(id(item) + at, size), sys.byteorder)
 
 
-def _first(places: range, is_it: Any, what: str) -> int:
+def _first(places: range, matches: Any, name: str) -> int:
     for place in places:
-        if is_it(place):
+        if matches(place):
             return place
-    raise UnknownLayout(f"{what} is not where it is in the versions that nbbpe knows")
+    raise UnknownLayout(f"{name} is not where it is in the versions that nbbpe knows")
 
 
-def _check(is_so: bool, what: str) -> None:
-    if not is_so:
-        raise UnknownLayout(f"{what} is not where it is in the versions that nbbpe knows")
+def _check(is_known: bool, name: str) -> None:
+    if not is_known:
+        raise UnknownLayout(f"{name} is not where it is in the versions that nbbpe knows")

@@ -18,7 +18,7 @@ CHOSEN = ir.VectorType(I1, 64)  # a bit for each byte of a block
 
 
 def call(builder: ir.IRBuilder, name: str, result: ir.Type, *arguments: Any) -> Any:
-    """The result, of type `result`, of the function of this name in LLVM or in C."""
+    """Emit a call of the function of this name in LLVM or in C; returns its result, of type `result`."""
     kind = ir.FunctionType(result, [argument.type for argument in arguments])
     function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
     return builder.call(function, arguments)
@@ -40,7 +40,7 @@ def store(builder: ir.IRBuilder, value: Any, address: Any, align: int = 1) -> No
 
 
 def shuffled(builder: ir.IRBuilder, left: Any, right: Any, order: Sequence[int]) -> Any:
-    """A vector of the elements with these numbers, counted through the left vector and then the right one."""
+    """A vector of the elements with these indices, which count on from the left vector to the right one."""
     return builder.shuffle_vector(left, right, ir.VectorType(I32, len(order))(list(order)))
 
 

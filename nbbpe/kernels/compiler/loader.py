@@ -1,4 +1,4 @@
-"""Loads object code as a function that Python calls: by elf.py on Linux with x86-64, else by llvmlite's binding."""
+"""Load object code as a function that Python calls: by elf.py on Linux with x86-64, else by llvmlite's binding."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ class _MethodDef(ctypes.Structure):
 
 
 def load(content: bytes, functions: Sequence[str], called: str, allowed: Mapping[str, int]) -> tuple[Any, list[int]]:
-    """The first of these functions in object code, which Python calls by this name; and the addresses of all of them.
+    """Load object code. Returns the first of its `functions` as a function for Python, and the addresses of all of them.
 
+    called  : the name of the function for Python
     allowed : the names that the object code may refer to, and their addresses
 
     Raises UnknownObject if it has no such functions, or refers to another name.

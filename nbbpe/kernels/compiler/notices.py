@@ -7,6 +7,6 @@ import sys
 def say(text: str) -> None:
     """Print a line on stderr if that is possible: a failing notice must not stop the work."""
     if sys.stderr is not None:  # print would write to stdout then
-        # The last two from a stream that the user has put there, without `flush` or for bytes.
+        # AttributeError and TypeError: for a stream that the user has put there, without `flush` or for bytes.
         with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
             print(f"nbbpe: {text}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Compiles kernels to object code that needs no Numba. This module has all uses of private names of Numba in nbbpe.
+"""Compile kernels to object code that needs no Numba. This module has all uses of private names of Numba in nbbpe.
 
 They are tested with the oldest and the newest Numba that pyproject.toml allows. If one is missing or behaves differently,
 kernels are compiled by a plain `njit` instead, see plain.py.
@@ -10,7 +10,7 @@ kernels are compiled by a plain `njit` instead, see plain.py.
                                       what it calls, `_final_module`, `_finalized`, `_ensure_finalized`,
                                       `_linking_libraries`, `_get_module_for_linking`, `get_pointer_to_function`, `codegen`
     PassManager, and passes           those that kernels need; `_runPass`, without Numba's checks of each pass
-    `_shortcuts`                      what these name is cached or omitted while we compile
+    the names in `_shortcuts`         their results are cached, or calls of them omitted, while we compile
     ExternalFunction                  a function in other object code
     Dispatcher                        `add_overload`, `overloads`; of an overload `library`, `fndesc`, `target_context`,
                                       `signature`
@@ -93,12 +93,12 @@ class _LinkedOnly(JITCodeLibrary):
         return gathered
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Say that no such function has been made."""
+        """Return 0: no machine code was made for this function alone."""
         return 0
 
     @property
     def codegen(self) -> _LinkedOnly:
-        """The object whose `set_env` is called, which would look up the environment in machine code."""
+        """This object, for its `set_env`; that of Numba's would look up the environment in machine code."""
         return self
 
     def set_env(self, name: str, environment: Any) -> None:
@@ -106,7 +106,7 @@ class _LinkedOnly(JITCodeLibrary):
 
 
 class _NeverInlined(_LinkedOnly):
-    """The code of a part that LLVM must not inline: an attribute that Numba has no option for."""
+    """The code of a part that LLVM must not inline; Numba has no option for this attribute."""
 
     def add_ir_module(self, ir_module: Any) -> None:
         for function in ir_module.functions:
@@ -184,7 +184,7 @@ def dispatcher_of(function: Callable[..., Any], inlines: bool | None) -> Any:
     inlines : see jit.Part
     """
     compiler = _NeverInlinedCompiler if inlines is False else _PartCompiler
-    # Always given, or a function inherits it from the first one that calls it: see _compile_builtins.
+    # Always given, as a function would else inherit it from the first one that calls it: see _compile_builtins.
     forceinline = bool(inlines)
     # `error_model="numpy"` omits the checks for division by zero, which no kernel does.
     with global_compiler_lock, jit_enabled():
@@ -201,14 +201,14 @@ def dispatcher_of(function: Callable[..., Any], inlines: bool | None) -> Any:
 
 
 def type_of_intrinsic(function: Callable[..., Any]) -> Any:
-    """The type that Numba has for a function as an intrinsic."""
+    """Numba's type of an intrinsic, given by the function that emits it."""
     made = intrinsic(function)
     cpu_target.typing_context.refresh()
     return cpu_target.typing_context.resolve_value_type(made)
 
 
 def type_of_direct(name: str, returns: Scalar, types: tuple[Scalar, ...]) -> Any:
-    """The type that Numba has for a function of this name in object code."""
+    """Numba's type of a function of this name in object code."""
     return ExternalFunction(name, numba_type(returns)(*map(numba_type, types)))
 
 
@@ -216,10 +216,11 @@ _signatures: dict[Any, Any] = {}
 
 
 def _shortcuts() -> list[tuple[Any, str, Any]]:
-    """What replaces parts of Numba and llvmlite while a kernel is compiled: (an object, the name of an attribute, a value).
+    """Replacements for parts of Numba and llvmlite while a kernel is compiled: (object, name of an attribute, new value).
 
-    Each of these runs thousands of times for one kernel, and gives the same result each time, or a text for Numba's error
-    messages (which a plain `njit` writes if a kernel cannot be compiled). Together they take a sixth of the time.
+    Each of the replaced functions runs thousands of times for one kernel, and gives the same result each time, or a text
+    for Numba's error messages (which a plain `njit` writes if a kernel cannot be compiled). Together they took a sixth of
+    the time.
     """
     functions: Any = BaseFunction
     find_signature = functions.get_call_type
@@ -249,7 +250,7 @@ def _shortcuts() -> list[tuple[Any, str, Any]]:
         return sizes[text]
 
     def list_variables(self: Any, value: Any) -> list[Any]:
-        # The same result in the same order, by the types of values instead of a call for each.
+        # As in Numba, with the same result in the same order, but by the types of values instead of a call for each.
         found: list[Any] = []
         for each in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else (value,):
             kind = type(each)
@@ -290,7 +291,7 @@ def _in_no_context(*_: Any, **__: Any) -> contextlib.nullcontext[None]:
 
 @contextlib.contextmanager
 def _with_shortcuts() -> Iterator[None]:
-    """While this lasts, Numba takes our shortcuts."""
+    """Make Numba use our shortcuts during this context."""
     with contextlib.ExitStack() as undo:
         for where, name, value in _shortcuts():
             undo.callback(setattr, where, name, getattr(where, name))
@@ -301,7 +302,7 @@ def _with_shortcuts() -> Iterator[None]:
 def compile_to_object(
     dispatcher: Any, types: tuple[Any, ...], functions: Sequence[str], emit: Callable[..., None]
 ) -> bytes:
-    """The object code of a kernel: functions of these names that are called from outside, and everything that they need.
+    """Compile a kernel to object code: functions of these names that are called from outside, and all that they need.
 
     emit : called as emit(module, context, compiled, functions) to emit these functions, see entry.py
     """
@@ -326,8 +327,8 @@ def compile_to_object(
 def _compile_builtins() -> None:
     """Compile Numba's `min` and `max` for all types that kernels use, always first, and always to be inlined.
 
-    Otherwise they inherit that from the first function that calls them in this process, and so a kernel's machine code
-    depends on what was compiled before. It did for a quarter of the kernels, and some such code encoded 5 % slower.
+    Otherwise the first function in this process that calls them would decide whether they are inlined, so that a kernel's
+    machine code depended on what was compiled before. A quarter of the kernels did, and some of these encoded 5 % slower.
     """
     dispatcher_of(_call_builtins, True).compile((numba.int64, numba.uint64, numba.uint32))
 
@@ -349,9 +350,9 @@ def _check_features(features: str) -> None:
 
 
 def settings_of_its_own() -> list[str]:
-    """Numba's settings, and "features", that differ from the environment, by which kernels are stored: they come from
-    .numba_config.yaml, or from a program that has set numba.config."""
-    given: dict[str, Any] = getattr(getattr(config, "_env_reloader", None), "old_environ", {})  # with those of the file
+    """The settings of Numba (and "features") that differ from the environment, whose settings name stored kernels. They
+    come from .numba_config.yaml, or from a program that has set numba.config."""
+    given: dict[str, Any] = getattr(getattr(config, "_env_reloader", None), "old_environ", {})  # includes those of the file
     found = {name for name, value in given.items() if os.environ.get(name) != value and changes_code(name)}
     for name, variable, usual in _USUAL:
         # Profiling has debug information by default.

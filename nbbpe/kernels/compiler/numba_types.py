@@ -1,4 +1,4 @@
-"""The arguments of kernels, see signature.py, as Numba's types."""
+"""Numba's types for the types of signature.py."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _type_by_name(module: str, name: str) -> Any:
 
 
 def _type_of_argument(argument: Argument) -> Any:
-    """A type whose values are the numbers that are read from a Python object."""
+    """A Numba type whose values are the numbers that are read from a Python object."""
     members = [(name, numba.types.int64) for name in argument.numbers]
 
     class Kind(numba.types.Type):

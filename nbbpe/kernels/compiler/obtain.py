@@ -1,4 +1,4 @@
-"""The way in which every process gets a kernel: read it from disk and load it; else compile it, store it, and load it."""
+"""How every process gets a kernel: read it from disk and load it, or else compile, store and load it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .signature import Array, Scalar
 from .symbols import UnknownObject, addresses, check, referred
 
 T = TypeVar("T")
-_JOIN_SECONDS = 0.2  # between two checks whether a thread is done; system/waiting.py says why there is such a time
+_JOIN_SECONDS = 0.2  # between two checks whether a thread is done; system/waiting.py says why waits have a timeout
 
 
 class Obtained(NamedTuple):
@@ -38,12 +38,12 @@ class Obtained(NamedTuple):
     direct: int = 0
 
 
-# Waits for the process that also compiles kernels, see beside.py: returns when the kernel of this name is stored, or will
-# not be, or is not compiled there.
+# Set while a second process compiles kernels, see beside.py: waits until that has stored the kernel of this name, or will
+# not store it.
 wait_elsewhere: Callable[[str], None] | None = None
-_direct: dict[str, Any] = {}  # the kernels whose object code others call, by the names that these have for them
+_direct: dict[str, Any] = {}  # kernels whose object code other kernels call, by their names in that code
 _lock = threading.RLock()
-_locked_for_forks: list[tuple[int, Any]] = []  # the thread that holds the lock while it forks, and the lock
+_locked_for_forks: list[tuple[int, Any]] = []  # (id of the thread that holds the lock while it forks, the lock)
 FIRST_USE = (
     "compiling kernels for the first use of this kind on this machine, 5 to 30 seconds (`python -m nbbpe warmup` compiles "
     "all) ..."
@@ -51,13 +51,13 @@ FIRST_USE = (
 notice = FIRST_USE  # printed once; `nbbpe warmup` replaces it
 
 
-# The thread that compiles now, perhaps for a call that was interrupted, and an event that is set when it is done (a thread
-# whose `join` was interrupted seems to have ended).
+# The thread that compiles now, perhaps for a call that was interrupted, and an event that is set when it is done. (After an
+# interrupted `join`, a thread seems to have ended.)
 _unfinished: tuple[threading.Thread, threading.Event] | None = None
 
 
 def _after_fork() -> None:
-    """A forked process has neither the thread that held the lock nor the one that compiles."""
+    """Start afresh in a forked process, which has neither the thread that held the lock nor the one that compiles."""
     global _lock, _unfinished
     _lock, _unfinished = threading.RLock(), None
     _locked_for_forks.clear()
@@ -69,12 +69,12 @@ if hasattr(os, "register_at_fork"):
 
 @functools.cache
 def wait_before_forks() -> None:
-    """Let forks wait for the thread that compiles, or that starts a process; no other thread begins either before the fork.
+    """Make forks wait until no thread compiles a kernel or starts a process, and keep threads from that until the fork.
 
-    A forked process would wait forever for Numba's lock, which the thread that compiles never releases there. And it would
-    keep the pipes of a process that is just being started, whose ends tell when that process ends.
+    Otherwise a forked process would wait forever for Numba's lock, which no thread releases there. And it would keep open
+    the pipes of a process that is just being started, so that nobody would see that process end.
     """
-    # The function registered last runs first: so no fork waits while it holds the lock of `logging`, which Numba may need.
+    # Hooks registered last run first: so a fork waits here before it takes the lock of `logging`, which Numba may need.
     importlib.import_module("logging")
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=_lock_for_fork, after_in_parent=_unlock_after_fork)
@@ -83,7 +83,7 @@ def wait_before_forks() -> None:
 def _lock_for_fork() -> None:
     lock = _lock
     if _unfinished is not None and _unfinished[0] is threading.current_thread():
-        return  # the thread that holds the lock waits for this one
+        return  # this thread compiles, and the one that holds the lock waits for it
     while not lock.acquire(timeout=_JOIN_SECONDS):
         pass
     _locked_for_forks.append((threading.get_ident(), lock))
@@ -91,7 +91,7 @@ def _lock_for_fork() -> None:
 
 
 def _unlock_after_fork() -> None:
-    # Not if Ctrl-C ended the wait (Python only reports that, and forks): another thread may have the lock then.
+    # Not if Ctrl-C ended the wait (Python only prints that, and forks): then another thread may hold the lock.
     if _locked_for_forks and _locked_for_forks[-1][0] == threading.get_ident():
         _locked_for_forks.pop()[1].release()
 
@@ -112,7 +112,7 @@ def declare_direct(kernel: Any) -> None:
 
 
 def obtain(kernel: Any) -> Obtained:
-    """A kernel, see jit.Kernel, ready to be called."""
+    """Read or compile a kernel, see jit.Kernel, and load it."""
     with _lock:
         _finish()
         if not plain.is_plain():
@@ -123,7 +123,7 @@ def obtain(kernel: Any) -> Obtained:
             if found is not None:
                 return found
             with one_compiler(kernel_files.name_of(kernel.name)):
-                found = _stored(kernel)  # by the process that was waited for
+                found = _stored(kernel)  # perhaps by the process that had the lock before
                 if found is not None:
                     return found
                 done = _uninterrupted(lambda: _compiled_and_stored(kernel, None))
@@ -137,11 +137,11 @@ def obtain(kernel: Any) -> Obtained:
 
 
 def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, bool]:
-    """Make sure that a kernel is stored, in this folder, or by default where processes look for it; returns (the folder,
+    """Make sure that a kernel is stored in the folder `into`, by default in one that processes search. Returns (the folder,
     whether it was compiled).
 
-    It is not loaded: it may be for another processor. Raises RuntimeError if a plain `njit` compiles, which cannot compile
-    for other processors.
+    It is not loaded, as it may be for another processor. With `into`, raises RuntimeError if a plain `njit` compiles, which
+    cannot compile for other processors.
     """
     with _lock, one_compiler(kernel_files.name_of(kernel.name, into)):
         _finish()
@@ -165,7 +165,7 @@ def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, boo
 
 
 def _stored(kernel: Any) -> Obtained | None:
-    """A kernel from disk; None if no stored one can be used."""
+    """Load a kernel from disk; None if no stored one can be used."""
     found = kernel_files.read(kernel.name)
     if found is None:
         return None
@@ -177,7 +177,7 @@ def _stored(kernel: Any) -> Obtained | None:
 
 
 def loaded(kernel: Any, content: bytes, folder: str | None, was_compiled: bool) -> Obtained:
-    """A kernel from its object code. Raises UnknownObject."""
+    """Load a kernel from its object code. Raises UnknownObject."""
     allowed = addresses(structures_of(kernel.types))
     for name in sorted(referred(content).intersection(_direct)):
         allowed[name] = _direct[name].obtained().direct
@@ -188,7 +188,7 @@ def loaded(kernel: Any, content: bytes, folder: str | None, was_compiled: bool) 
 
 
 def _uninterrupted(work: Callable[[], T]) -> T:
-    """The result of a call that neither Ctrl-C nor a deep stack interrupts: it runs to its end in a thread.
+    """Call `work` in a thread, where neither Ctrl-C nor a deep stack interrupts it, and return its result.
 
     An exception in the middle of an import of Numba, or of its set-up at the first use, would leave Numba unusable in this
     process.
@@ -216,14 +216,14 @@ def _uninterrupted(work: Callable[[], T]) -> T:
         _unfinished = thread, done
         thread.start()
     except BaseException as error:
-        # Ctrl-C may come before the thread runs, leave it waiting for ever in Python's code, or become a RuntimeError of a
-        # lock there while it runs.
-        is_left = begun.acquire(blocking=False)
-        if is_left:
+        # Ctrl-C in `start` may come before the thread runs, leave it waiting for ever in Python's code, or become a
+        # RuntimeError of a lock while it runs.
+        is_mine = begun.acquire(blocking=False)  # then the thread will not do the work
+        if is_mine:
             _unfinished = None
         if not isinstance(error, RuntimeError):
             raise
-        if is_left:  # there cannot be more threads
+        if is_mine:  # the system has no more threads
             return work()
     # LLVM must not be running when the process ends.
     atexit.unregister(_finish)
@@ -243,10 +243,10 @@ def _finish() -> None:
 
 
 def _compiled_and_stored(kernel: Any, into: str | None) -> tuple[bytes, str | None] | Exception:
-    """The object code of a kernel, compiled now, and the folder that it was written to; or the exception of the compiler.
+    """Compile and store a kernel. Returns (object code, the folder that it was written to), or the compiler's exception.
 
-    The exception is returned, because one that is raised while the caller waits may come from a signal's handler, such as a
-    timeout, and says nothing about Numba.
+    That is returned, not raised, to tell it from an exception that is raised while the caller waits: this may come from a
+    signal's handler, such as a timeout, and says nothing about Numba.
     """
     try:
         content = compiled(kernel)
@@ -256,11 +256,11 @@ def _compiled_and_stored(kernel: Any, into: str | None) -> tuple[bytes, str | No
 
 
 def store(kernel: Any, content: bytes, into: str | None = None) -> str | None:
-    """Write compiled code to a folder, see kernel_files.write, unless it depends on settings that its file's name lacks."""
+    """Write compiled code, see kernel_files.write, unless it depends on settings that the file name does not show."""
     internals = sys.modules.get(f"{__package__}.numba_internals")  # missing only in tests: nothing is compiled without it
-    others = internals.settings_of_its_own() if internals else []
-    if others:
-        _say_why_none_is_kept(", ".join(others))
+    settings = internals.settings_of_its_own() if internals else []
+    if settings:
+        _say_why_none_is_kept(", ".join(settings))
         return None
     return kernel_files.write(kernel.name, content, into)
 
@@ -274,7 +274,7 @@ def _say_why_none_is_kept(settings: str) -> None:
 
 
 def compiled(kernel: Any) -> bytes:
-    """The object code of a kernel, compiled now."""
+    """Compile a kernel, and return its object code."""
     _say_once()
     from .entry import emit_functions
     from .numba_internals import compile_to_object
@@ -293,7 +293,7 @@ def _say_once() -> None:
 
 
 def entry_of(kernel: Any) -> str:
-    """The name of a kernel's entry."""
+    """The name of a kernel's entry in its object code."""
     return f"nbbpe_{kernel.name.replace('.', '_')}"
 
 

@@ -1,7 +1,7 @@
 """One process at a time compiles a kernel: others that need it wait, and find it stored.
 
 Many processes may start at once on a machine that has no kernels yet, such as those of torchrun. If each compiled all that
-it needs, they would slow down each other.
+it needs, they would slow each other down.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from collections.abc import Iterator
 from . import store
 
 _NAME = "compiling.lock"
-_MOST_SECONDS = 60.0  # to wait for a process, which may have been stopped
-_BETWEEN = 0.02  # seconds between two attempts to get the lock: to wait in the system would hold up Ctrl-C
+_MOST_SECONDS = 60.0  # to wait for the lock: the process that has it may have been stopped
+_BETWEEN = 0.02  # seconds between two attempts to get the lock; a wait in the system call would delay Ctrl-C
 
 
 @contextlib.contextmanager
 def one_compiler(file: str) -> Iterator[None]:
-    """A context in which no other process that stores kernels in the same folder is, for the same file: see `name_of` in
-    kernel_files.py, which tells of the processor, too.
+    """Hold a lock during this context, so that only one process at a time compiles a kernel; wait for the lock at first.
 
-    Without a folder, or a lock of it, as on Windows and on some network file systems, no process waits.
+    file : the name of the kernel's file, which also depends on the processor (see `kernel_files.name_of`)
+
+    No process waits if there is no folder for kernels, or no locks in it, as on Windows and on some network file systems.
     """
-    descriptor = _opened()
+    descriptor = _open_lock_file()
     if descriptor is None:
         yield
         return
@@ -34,37 +35,37 @@ def one_compiler(file: str) -> Iterator[None]:
         _wait(descriptor, zlib.crc32(file.encode()))
         yield
     finally:
-        os.close(descriptor)  # which gives back the lock
+        os.close(descriptor)  # this releases the lock
 
 
-def _opened() -> int | None:
-    """The file of locks, open; None if there is none."""
+def _open_lock_file() -> int | None:
+    """Open the lock file in the folder that kernels are written to; None if there is no such folder."""
     folder = store.writable_folder() if os.name != "nt" else None
     if folder is not None:
-        with store.without_what_cannot_be_used():
+        with store.skipping_unusable():
             return os.open(os.path.join(folder, _NAME), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     return None
 
 
 def _wait(descriptor: int, place: int) -> None:
-    """Return when this process has the lock of one byte of a file, or will not get it."""
+    """Wait until this process holds the lock of byte `place` of a file, or `_MOST_SECONDS` have passed."""
     until = time.monotonic() + _MOST_SECONDS
-    while _is_locked_elsewhere(descriptor, place) and time.monotonic() < until:
+    while not _try_lock(descriptor, place) and time.monotonic() < until:
         time.sleep(_BETWEEN)
 
 
-def _is_locked_elsewhere(descriptor: int, place: int) -> bool:
-    """Whether another process has the lock of a byte; if not, this process has it, where the file system has locks.
+def _try_lock(descriptor: int, place: int) -> bool:
+    """Try to lock one byte of a file: False if another process has the lock, True also if the file system has no locks.
 
-    Such a lock belongs to a process, not to those that are forked from it: it ends with this process.
+    The lock belongs to this process, not to those that are forked from it: it ends with this process.
     """
     import fcntl
 
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
     except (BlockingIOError, PermissionError):
-        return True
+        return False
     except OSError as error:
-        if error.errno is None:  # of a signal's handler, such as TimeoutError
+        if error.errno is None:  # raised by a signal's handler, such as TimeoutError
             raise
-    return False
+    return True

@@ -1,8 +1,8 @@
-"""The fallback: kernels compiled by a plain `njit(cache=True)`, with Numba's public API only.
+"""The fallback: compile kernels by a plain `njit(cache=True)`, with Numba's public API only.
 
-It is used if Numba's internals are not as numba_internals.py expects them, after one warning, and if the user has set
-NUMBA_BOUNDSCHECK, or NUMBA_DISABLE_JIT (with which kernels are still compiled). It is slower to start and to compile; ids
-and merges are the same.
+It is used if Numba's internals are not as numba_internals.py expects them, with one warning, and if the user has set
+NUMBA_BOUNDSCHECK or NUMBA_DISABLE_JIT (which does not keep kernels from being compiled). It is slower to start and to
+compile; ids and merges are the same.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ def is_plain() -> bool:
     return _took_over or any(os.environ.get(name, "") not in ("", "0") for name in _SETTINGS)
 
 
-def take_over(why: BaseException) -> None:
+def take_over(error: BaseException) -> None:
     """Compile kernels by a plain `njit` from now on, with a warning. Raises the error if that would not help."""
     global _took_over
     # If memory, files, stack depth or a part of Numba are missing, they are missing for a plain njit, too.
-    is_missing = isinstance(why, ImportError) and (
-        why.name in ("numba", "llvmlite")
+    is_missing = isinstance(error, ImportError) and (
+        error.name in ("numba", "llvmlite")
         or "numba" not in sys.modules  # its import has failed
-        or not (why.path or ".py").endswith((".py", ".pyc"))  # a library that was not loaded, perhaps for its memory
+        or not (error.path or ".py").endswith((".py", ".pyc"))  # a library that was not loaded, perhaps for its memory
     )
-    if is_missing or isinstance(why, (UnknownLayout, UnknownProcessor, MemoryError, RecursionError, OSError)):
-        raise why
+    if is_missing or isinstance(error, (UnknownLayout, UnknownProcessor, MemoryError, RecursionError, OSError)):
+        raise error
     if not _took_over:
         _took_over = True
-        first_line = next(iter(str(why).splitlines()), "")
+        first_line = next(iter(str(error).splitlines()), "")
         warnings.warn(
-            f"this version of Numba is not as nbbpe knows it ({type(why).__name__}: {first_line}): kernels are compiled by "
-            "a plain njit, and each process needs Numba. Use a version of Numba that nbbpe was tried with, or report this",
+            f"nbbpe does not know this version of Numba ({type(error).__name__}: {first_line}): kernels are compiled by a "
+            "plain njit, and each process needs Numba. Use a version of Numba that nbbpe was tested with, or report this",
             RuntimeWarning,
             stacklevel=2,
         )
 
 
 def compiled(kernel: Any, before: Callable[[], None]) -> tuple[Callable[..., Any], str | None, bool]:
-    """A kernel, see jit.Kernel, compiled by Numba; `before` is called before that, unless Numba's cache has it.
+    """Compile a kernel, see jit.Kernel, by Numba; call `before` first, unless Numba's cache has the kernel.
 
     Returns a function that takes its arguments by position; the folder of Numba's cache, None if there is none; and whether
     the kernel was not in the cache before.
@@ -66,7 +66,7 @@ def compiled(kernel: Any, before: Callable[[], None]) -> tuple[Callable[..., Any
     from .numba_types import numba_type
 
     kinds = tuple(numba_type(each) for each in kernel.types)
-    # Numba would use any folder, and checks only the file of a kernel itself to decide whether its code is outdated.
+    # Numba would use any folder, and takes cached code for outdated only if the kernel's own file has changed.
     folder = _trusted_folder()
     with jit_enabled(), _setting("CACHE_DIR", folder or ""):
         if folder is None or not _indices(folder, f"{kernel.name}-"):
@@ -74,7 +74,7 @@ def compiled(kernel: Any, before: Callable[[], None]) -> tuple[Callable[..., Any
         dispatcher: Any = numba.njit(cache=folder is not None, **_OPTIONS)(_with_made_globals(kernel.function))
         entry = dispatcher.compile(kinds)
         dispatcher.disable_compile()
-    # Numba's own type check does not know our argument types, which take any object.
+    # The dispatcher's type check does not know our argument types, which take any object.
     takes_ours = any(isinstance(each, Argument) for each in kernel.types)
     return entry if takes_ours else dispatcher, folder, not dispatcher.stats.cache_hits
 
@@ -107,7 +107,7 @@ def made(declared: Any) -> Any:
 
 
 def _with_made_globals(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that refers to Numba's objects in place of our declarations."""
+    """A copy of a function that refers to Numba's objects in place of our declarations."""
     names = {**function.__globals__}
     for name in function.__code__.co_names:
         if _is_declared(names.get(name)):
@@ -126,14 +126,14 @@ def _is_declared(value: Any) -> bool:
 
 
 def jit_enabled() -> contextlib.AbstractContextManager[None]:
-    """A context in which Numba compiles. DISABLE_JIT applies to the user's functions only: intrinsics have no form that
-    Python can run."""
+    """Make Numba compile in this context, whatever DISABLE_JIT says: that applies only to the user's functions, as Python
+    cannot run intrinsics."""
     return _setting("DISABLE_JIT", 0)
 
 
 @contextlib.contextmanager
 def _setting(name: str, value: Any) -> Iterator[None]:
-    """A context in which a setting of Numba has a value."""
+    """Give a setting of Numba a value during this context."""
     from numba.core import config
 
     before = getattr(config, name)
@@ -145,7 +145,7 @@ def _setting(name: str, value: Any) -> Iterator[None]:
 
 
 def _trusted_folder() -> str | None:
-    """A folder for Numba's cache, for these sources and settings alone; None if no folder can be trusted."""
+    """A folder for Numba's cache that is used for these sources and settings only; None if no folder can be trusted."""
     settings = "-".join(os.environ.get(name, "") or "0" for name in _SETTINGS)
     for folder in store.folders():
         if isinstance(folder, PrivateFolder):

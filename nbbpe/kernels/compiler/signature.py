@@ -1,5 +1,4 @@
-"""The types that kernels are declared with: numbers, arrays, structures of arrays, and Python objects that are read in
-place.
+"""The types that kernels are declared with: numbers, arrays, structures of arrays, and Python objects read in place.
 
     @kernel(int64, uint8[:], reads(int32[:, :]), PieceTable)
 
@@ -36,7 +35,7 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Array:
-    """An array in C order, aligned and in the byte order of the machine. A kernel may write to it unless it only reads."""
+    """An array in C order, aligned and in the byte order of the machine. A kernel may write to it unless `read_only`."""
 
     item: Scalar
     n_dimensions: int
@@ -71,12 +70,12 @@ uint16, uint8, boolean = Scalar("uint16", "u", 2), Scalar("uint8", "u", 1), Scal
 
 
 def reads(array: Array) -> Array:
-    """An array that the kernel only reads, so that a read-only array can be given."""
+    """The type of an array that the kernel only reads, so that a read-only array can be given."""
     return Array(array.item, array.n_dimensions, read_only=True)
 
 
 def structure(*fields: Scalar | Array) -> Callable[[T], T]:
-    """Decorator of a NamedTuple that kernels take: the types of its fields."""
+    """Declare the types of the fields of a NamedTuple that kernels take; a decorator."""
 
     def add_types(cls: T) -> T:
         cls.kernel_fields = fields  # type: ignore[attr-defined]

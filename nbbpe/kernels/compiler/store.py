@@ -50,7 +50,7 @@ def _folders(chosen: str, user: int) -> list[Folder]:
     ours: list[Folder] = [InstalledFolder(IN_TREE), PrivateFolder(_users_folder())]
     if not chosen:
         return ours
-    import tempfile  # it imports many modules, and few processes get here
+    import tempfile  # here, as it imports many modules, and few processes need it
 
     folder = PrivateFolder(os.path.join(chosen, "nbbpe"))
     try:
@@ -59,7 +59,7 @@ def _folders(chosen: str, user: int) -> list[Folder]:
         say(f"NUMBA_CACHE_DIR is not used, as {why}: {WHAT_TO_SET}")
         return ours
     except OSError as error:
-        if os.path.isdir(folder.path):  # kernels may be there, of one who can write to it
+        if os.path.isdir(folder.path):  # it may hold kernels of a user who can write to it
             return [folder, *ours]
         say(f"NUMBA_CACHE_DIR is not used, as {folder.path} cannot be made: {error.strerror}")
         return ours
@@ -122,8 +122,8 @@ def find(names: list[str]) -> StoredFile | None:
     """The first file with one of these names that can be used; None if no folder has one."""
     for folder in searched():
         for name in names:
-            # If it is missing, unreadable, untrusted, or damaged by a crash, it is compiled and written again.
-            with without_what_cannot_be_used():
+            # A file that is missing, unreadable, untrusted, or damaged by a crash is made and written again.
+            with skipping_unusable():
                 data = folder.read(name)
                 digest, content = data[:_DIGEST], data[_DIGEST:]
                 if digest == _digest(name, content):
@@ -132,10 +132,10 @@ def find(names: list[str]) -> StoredFile | None:
 
 
 @contextlib.contextmanager
-def without_what_cannot_be_used() -> Iterator[None]:
-    """A context that suppresses errors for folders and files that are not trusted or cannot be read, and no others.
+def skipping_unusable() -> Iterator[None]:
+    """Suppress the errors of folders and files that are not trusted or cannot be read, and no others.
 
-    A signal's handler may raise TimeoutError, which is an OSError without a number.
+    TimeoutError, which a signal's handler may raise, is an OSError, too, but without an errno.
     """
     try:
         yield
@@ -171,8 +171,8 @@ def version_of(package: str) -> str:
 
 
 def modules_in(folder: str, deep: bool = False) -> list[str]:
-    """The paths of the modules in a folder, and with `deep` in all folders below it: of their sources, or, if a package is
-    installed without sources, of their bytecode. Raises FileNotFoundError if there is none."""
+    """The paths of the modules in a folder, and with `deep` in all folders below it: of the sources, or of the bytecode if
+    the package is installed without sources. Raises FileNotFoundError if there is none."""
     for end in "py", "pyc":
         paths = glob.glob(os.path.join(glob.escape(folder), "**" if deep else "", f"*.{end}"), recursive=deep)
         paths = [path for path in paths if os.path.basename(os.path.dirname(path)) != "__pycache__"]
@@ -182,5 +182,5 @@ def modules_in(folder: str, deep: bool = False) -> list[str]:
 
 
 def _digest(name: str, content: bytes) -> bytes:
-    """The digest before a file's content: machine code that differs from the code that was written must not run."""
+    """The digest before a file's content: machine code that is not as it was written must not run."""
     return hashlib.sha256(name.encode() + b"\0" + content).digest()

@@ -1,9 +1,9 @@
-"""The names that a kernel's object code may refer to, their addresses, and the names that an object does refer to.
+"""The names that a kernel's object code may refer to, with their addresses, and those that it does refer to.
 
-An object may also refer to kernels that it calls, see obtain.py.
+It may also refer to kernels that it calls, see obtain.py.
 
-LLVM's loader uses address 0 for an unknown name. So the names to which an object refers are read from it, when it is made
-and when it is loaded, and an object that needs any other name is not used.
+LLVM's loader uses address 0 for an unknown name. So the names to which object code refers are read from it, when it is made
+and when it is loaded, and it is not used if it needs any other name.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _fixed() -> dict[str, int]:
     for name in _OBJECTS:
         found[name] = ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, name))
     for name in _OF_C:
-        if hasattr(ctypes.pythonapi, name):  # it finds all libraries that the process has loaded, except on Windows
+        if hasattr(ctypes.pythonapi, name):  # pythonapi finds names in all loaded libraries, except on Windows
             found[name] = _address(getattr(ctypes.pythonapi, name))
     return {**found, NDARRAY: id(np.ndarray)}
 
@@ -72,7 +72,7 @@ def check(content: bytes, allowed: Collection[str]) -> None:
         raise UnknownObject(f"object code that refers to {', '.join(sorted(others))}")
 
 
-@functools.lru_cache(maxsize=1)  # an object is checked right after this is called for it
+@functools.lru_cache(maxsize=1)  # obtain.loaded reads the same content twice, once by `check`
 def referred(content: bytes) -> frozenset[str]:
     """The names that object code (64-bit little-endian ELF or Mach-O) refers to and does not define.
 

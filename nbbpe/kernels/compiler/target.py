@@ -1,4 +1,4 @@
-"""Which processor kernels are compiled for, and whether this one can run kernels for others."""
+"""Which processor kernels are compiled for, and whether this processor can run kernels made for others."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class UnknownProcessor(ValueError):
 def host() -> Target:
     """The target of this machine, for which Numba compiles by default.
 
-    To ask LLVM takes 50 ms and 40 MB; so the answer is stored under the system's description of the processor.
+    Asking LLVM takes 50 ms and 40 MB, so the answer is stored, under a digest of the system's description of the processor.
     """
     about = _about_processor()
     if about is None:
@@ -156,7 +156,7 @@ def parse_wanted(label: str) -> Target:
 
 
 def label_of(target: Target) -> str:
-    """The label of a target, as for `parse`; empty for one that is not a level, as it suits one kind of machine only."""
+    """The label of a target, as `parse` reads it; empty if it is not a level, as it suits one kind of machine only."""
     if target.processor not in LEVELS or "-" in target.features:
         return ""
     return target.processor + target.features.replace(",", "")

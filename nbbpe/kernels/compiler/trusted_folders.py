@@ -43,7 +43,7 @@ class Folder(ABC):
 
     @abstractmethod
     def make(self) -> str:
-        """Make this folder unless it exists; otherwise as `check`."""
+        """Make this folder unless it exists; then return and raise as `check`."""
 
     def owners(self) -> set[int]:
         """The users whose files may be read."""
@@ -56,7 +56,7 @@ class Folder(ABC):
     def read(self, name: str) -> bytes:
         """The content of a file. Raises Untrusted if others could have written it, OSError if it cannot be read."""
         path = os.path.join(self.check(), name)
-        # Symlinks are not followed; and opening a pipe would wait for a writer.
+        # Do not follow symlinks, or wait for the writer of a pipe.
         descriptor = os.open(path, os.O_RDONLY | _flags("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
         try:
             # Check the file that was opened; there may be another one by now.
@@ -91,7 +91,7 @@ class Folder(ABC):
             with contextlib.suppress(OSError):
                 os.remove(partial)
             raise
-        # Also under names that are not written again, such as those of former sources.
+        # Those of all names, as some are never written again, such as those of former sources.
         kind = os.path.splitext(name)[1]
         for left in glob.glob(os.path.join(glob.escape(folder), f"*{glob.escape(kind)}.{'[0-9a-f]' * 16}")):
             with contextlib.suppress(OSError):
@@ -217,5 +217,5 @@ def _not_absolute(path: str) -> Untrusted:
 
 
 def _flags(*names: str) -> int:
-    """Those of these flags of os.open that this system has."""
+    """The flags of os.open with these names, combined; without those that this system lacks."""
     return sum(getattr(os, name, 0) for name in names)
