@@ -3,11 +3,11 @@
 Read intrinsics.py first.
 
 Operations
-intrinsics.py          LLVM's operations that Numba does not offer
+intrinsics.py          operations of LLVM that Numba does not offer
 intrinsics_look_up.py  look-ups of 64 bytes at once, in the best form for the processor
 utf8.py                characters to UTF-8 and back
 splitmix.py            random numbers
-secret.py              the secret that hash tables are keyed by
+secret.py              the secret key of hash tables
 
 Memory and arguments
 addresses.py           structures of addresses and sizes

@@ -1,4 +1,4 @@
-"""NamedTuples of addresses and sizes: the form in which parts of kernels take structures, and how it is read from memory.
+"""NamedTuples of addresses and sizes, in which form parts of kernels take structures, and how they are read from memory.
 
 In compiled code such a tuple is only its numbers, each in a register if it is used: neither names nor unused fields cost
 anything.
@@ -11,7 +11,7 @@ from ..compiler.jit import generic_intrinsic, llvm, types
 
 
 def numbers_of(fields: tuple[Any, ...]) -> Iterator[int]:
-    """The numbers of a NamedTuple and of the NamedTuples in it, in the order in which `read_fields` expects them."""
+    """Yield the numbers of a NamedTuple and of the NamedTuples in it, in the order in which `read_fields` expects them."""
     for field in fields:
         if isinstance(field, tuple):
             yield from numbers_of(field)
@@ -20,7 +20,7 @@ def numbers_of(fields: tuple[Any, ...]) -> Iterator[int]:
 
 
 def n_numbers(kind: type) -> int:
-    """How many numbers a NamedTuple has, with the NamedTuples in it; an `int` is one."""
+    """How many numbers a NamedTuple class has, with those of the NamedTuples in it; an `int` is one."""
     return 1 if kind is int else sum(map(n_numbers, kind.__annotations__.values()))
 
 
@@ -42,10 +42,10 @@ def _type_of(kind: type) -> Any:
 
 @generic_intrinsic
 def read_fields(typingctx, kind, address):
-    """A NamedTuple, of a class with fields of `int` or of such classes, whose int64 are adjacent in memory.
+    """Read a NamedTuple whose numbers, int64, are adjacent in memory.
 
-    kind    : the class
-    address : int64    of the first of them
+    kind    : its class, with fields of `int` or of such classes
+    address : int64    of the first number
     """
     result = _type_of(kind.instance_class)
 

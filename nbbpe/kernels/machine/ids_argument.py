@@ -1,4 +1,4 @@
-"""A list of ids as an argument of a kernel: its numbers copied out of Python's objects, 3 ns each.
+"""A list of ids as an argument of a kernel: its numbers are copied out of Python's objects, 3 ns each.
 
 NumPy takes 20 ns or more for each, as it first looks at the types of all objects.
 """

@@ -3,11 +3,11 @@
 Everything here is portable LLVM IR. A `<64 x i8>` compare becomes one AVX-512 instruction, two AVX2 ones or four NEON ones,
 depending on the machine.
 
-Loads take an address, and so do helpers that run once a piece or once a block. Kernels get it from their arrays by
-`address_of`. Numbers of any size can be read from any byte, no index is tested for being negative, and a helper takes one
-number in place of the seven or more that make an array. (A plain `njit`, see compiler/plain.py, also counts references for
-each array that a helper takes.) None of these loads is bounds-checked, not even under `NUMBA_BOUNDSCHECK=1`: the caller
-promises that the bytes exist (text buffers have `PADDING` spare bytes for that).
+Loads take an address, and so do helpers that run once a piece or once a block; kernels get the addresses of their arrays by
+`address_of`. That way numbers of any size can be read from any byte, no index is tested for being negative, and a helper
+takes one number in place of the seven or more that make an array. (A plain `njit`, see compiler/plain.py, would also count
+references for each array.) None of these loads is bounds-checked, not even under `NUMBA_BOUNDSCHECK=1`: the caller promises
+that the bytes exist (text buffers have `PADDING` spare bytes for that).
 """
 
 from ..compiler.jit import cgutils, generic_intrinsic, intrinsic, ir, llvm, types
@@ -15,7 +15,7 @@ from ..compiler.signature import boolean, int32, int64, uint8, uint16, uint32, u
 
 BLOCK = 64  # bytes that one vector operation processes: one bit each in a uint64
 LINE = 8  # entries of 64 bits in a cache line
-AHEAD = 4096  # bytes from a read to its prefetch: processors do not prefetch into the next page by themselves
+AHEAD = 4096  # bytes from a read to the prefetch: processors do not prefetch into the next page by themselves
 UNITS = 32  # code points of a str that one vector operation processes
 LANES = 16  # numbers of 32 bits that one vector operation processes
 RANK_BITS = 21  # the bits of the rank in an entry of a merge table (see kernels/encoding/merge_table.py)
@@ -106,8 +106,8 @@ def _inside(builder, block, low, span):
     return builder.zext(builder.bitcast(inside, ir.IntType(block.type.count)), llvm.I64)
 
 
-# Of BLOCK bytes, or of 32: bit i of the result, uint64, says whether the byte at `address + i` is at least `low` and less
-# than `low + span`.
+# Compare BLOCK bytes, or 32, with a range: bit i of the result, uint64, says whether the byte at `address + i` is at least
+# `low` and less than `low + span`.
 mask_between, mask_between_32 = _between(BLOCK), _between(32)
 
 
@@ -121,7 +121,7 @@ def _pair(builder, low, high):
 
 @intrinsic(uint64, uint64, int64, int64, returns=uint64)
 def mask_of_16(builder, first, second, low, span):
-    """As `mask_between`, of the bytes of two uint64: bits 0 to 15 of the result."""
+    """As `mask_between`, for the 16 bytes of two uint64: bits 0 to 15 of the result."""
     block = builder.bitcast(_pair(builder, first, second), ir.VectorType(llvm.I8, 16))
     return _inside(builder, block, low, span)
 
@@ -253,10 +253,10 @@ def least(builder, numbers_at):
 
 @intrinsic(int64, int64, returns=uint64)
 def least_of_three(builder, numbers_at, clear):
-    """Bit i of the result says whether number i of LANES is less than its two neighbours, and has no bit of `clear`.
+    """Bit i of the result says whether number i of LANES is less than both its neighbours, and has no bit of `clear` set.
 
     numbers_at : a 64-byte aligned address of uint32; there is one more number before the first and after the last
-    clear      : bits
+    clear      : int64, of which the lower 32 bits count
     """
     lanes = ir.VectorType(llvm.I32, LANES)
     places = [builder.add(numbers_at, llvm.I64(offset)) for offset in (-4, 0, 4)]
@@ -288,12 +288,12 @@ def write_byte_pairs(builder, symbols_at, turns_at, bytes_at, before, first, n, 
     """Write LANES bytes as uint32, and the table entry of each pair of a byte and the byte before it.
 
     symbols_at : address of uint32[LANES], filled with the bytes
-    turns_at   : address of uint32[LANES]; of byte i, with position p = first + i, filled with
-                 pairs[byte before << 8 | byte] << POSITION_BITS | p if 0 < p < n, else with all ones
+    turns_at   : address of uint32[LANES], filled: for byte i, at position p = first + i,
+                 pairs[byte before << 8 | byte] << POSITION_BITS | p if 0 < p < n, else all ones
     bytes_at   : address of the bytes, all of which must exist;  before : the byte before them
     pairs_at   : address of uint32[65536]
 
-    The time does not depend on the number of pairs; the end of a loop over them would be mispredicted.
+    The time does not depend on the number of pairs: the end of a loop over them would be mispredicted.
     """
     lanes, places = ir.VectorType(llvm.I32, LANES), ir.VectorType(llvm.I64, LANES)
     before, first, n = (llvm.copies(builder, number, lanes) for number in (before, first, n))

@@ -1,6 +1,6 @@
-"""Looking up 64 bytes at once, in the best form for the processor; and compressing vectors, which has one form only.
+"""Look up 64 bytes at once, in the best form for the processor; and compress vectors, which only AVX-512 can.
 
-FORM is one of these. "avx512" needs VBMI and VBMI2 (since Ice Lake and Zen 4): one instruction looks up 64 bytes in a table
+FORM is one of four. "avx512" needs VBMI and VBMI2 (since Ice Lake and Zen 4): one instruction looks up 64 bytes in a table
 of 64 or 128 bytes. "avx2" has an instruction for tables of 16 bytes; a larger table is looked up row by row, all bytes of a
 vector in each row, and a byte that belongs to another row finds 0. "neon" does the same with up to 64 bytes of a table at
 once. "portable" looks up one byte after another. Tables should start at a cache line. See intrinsics.py for loads, and for
@@ -30,7 +30,7 @@ HAS_PACKING = FORM == "avx512"
 
 
 def _load(builder, address, first, n):
-    """The `n` bytes from byte `first` on after an address."""
+    """The `n` bytes at `address + first`."""
     return llvm.load(builder, builder.add(address, llvm.I64(first)), ir.VectorType(llvm.I8, n))
 
 
@@ -39,12 +39,12 @@ def _load_64(builder, address):
 
 
 def _part(builder, vector, first, n):
-    """Some bytes of a vector, as a shorter one."""
+    """The `n` bytes from byte `first` on of a vector, as a shorter vector."""
     return llvm.shuffled(builder, vector, vector, range(first, first + n))
 
 
 def _together(builder, parts):
-    """Vectors as a longer one."""
+    """Concatenate vectors, 2**k of the same length."""
     while len(parts) > 1:
         order = range(2 * parts[0].type.count)
         parts = [llvm.shuffled(builder, *parts[i : i + 2], order) for i in range(0, len(parts), 2)]
@@ -52,14 +52,14 @@ def _together(builder, parts):
 
 
 def _call(builder, name, *arguments):
-    """The result of an LLVM intrinsic for vectors; its type is that of the last argument."""
+    """Call an LLVM intrinsic for vectors, whose result has the type of the last argument."""
     return llvm.call(builder, name, arguments[-1].type, *arguments)
 
 
 def _look_up_in_one(builder, table_at, n, indices):
     """See look_up, with "avx512"."""
     if n <= BLOCK:
-        # The bytes that are read past a short table are not looked up.
+        # This may read past a short table, but those bytes are not looked up.
         return _call(builder, "llvm.x86.avx512.permvar.qi.512", _load_64(builder, table_at), indices)
     low, high = (_load(builder, table_at, first, BLOCK) for first in (0, BLOCK))
     return _call(builder, "llvm.x86.avx512.vpermi2var.qi.512", low, indices, high)
@@ -116,13 +116,13 @@ def look_up(builder, table_at, n, indices):
 
 
 def _blend(builder, address, chosen, vector):
-    """Store those bytes of a vector whose bit is set in a uint64; the others in memory are left."""
+    """Store those bytes of a vector whose bit is set in a uint64; other bytes in memory stay as they are."""
     bits = builder.bitcast(chosen, llvm.CHOSEN)
     llvm.store(builder, builder.select(bits, vector, _load_64(builder, address)), address)
 
 
 def _moved(builder, vector, other, first):
-    """The 64 bytes from byte `first` on of two adjacent vectors."""
+    """The 64 bytes from byte `first` on of two vectors, one after the other."""
     return llvm.shuffled(builder, vector, other, range(first, first + BLOCK))
 
 
@@ -132,11 +132,11 @@ def _not_zero(builder, vector):
 
 
 def _cuts_by_rules(builder, look_up_rules, pair_rules, entering):
-    """See ascii_cuts; look_up_rules(part) is the rules of each byte in that part."""
+    """See ascii_cuts; look_up_rules(part) returns that part of the rules for each byte."""
     first, second, third = (look_up_rules(part) for part in range(3))
     both = builder.and_(_following(builder, first, entering), second)
     pairs = _not_zero(builder, builder.and_(both, llvm.copies(builder, pair_rules, llvm.VECTOR)))
-    # The bytes after the block are unknown: no rule for three finds a boundary before its last byte.
+    # The bytes after the block are not known, so no rule for three finds a boundary before the last byte.
     triples = _not_zero(builder, builder.and_(both, _moved(builder, third, llvm.VECTOR(0), 1)))
     return pairs, triples, _last(builder, first)
 
@@ -149,7 +149,7 @@ def _more_cuts_by_rules(builder, look_up_rules, entering):
 
 
 def _following(builder, vector, entering):
-    """The bytes of a vector moved up by one place, with the lowest byte of a number before them."""
+    """A vector moved up by one byte; the lowest byte of the number `entering` becomes its first byte."""
     return _moved(builder, llvm.copies(builder, entering, llvm.VECTOR), vector, BLOCK - 1)
 
 
@@ -164,7 +164,7 @@ def look_up_64(builder, table_at, address, chosen, out_at):
     table_at, out_at : addresses of uint8[64];  chosen : uint64
     """
     indices = _load_64(builder, address)
-    if FORM != "avx512":  # which looks at no other bits
+    if FORM != "avx512":  # this form ignores the upper bits
         indices = builder.and_(indices, llvm.VECTOR(BLOCK - 1))
     _blend(builder, out_at, chosen, look_up(builder, table_at, BLOCK, indices))
 
@@ -196,8 +196,8 @@ def spread_64(builder, out_at, one_before, two_before):
 
 
 def compressed(builder, vector, chosen):
-    """Those bytes of a vector, 32 or 64, whose bit is set in a vector of i1, without gaps; undefined bytes follow. Only
-    with HAS_PACKING."""
+    """The bytes of a vector, 32 or 64, whose bit is set in a vector of i1, without gaps; undefined bytes follow. Only with
+    HAS_PACKING."""
     name = f"llvm.x86.avx512.mask.compress.v{vector.type.count}i8"
     return llvm.call(builder, name, vector.type, vector, vector, chosen)
 
@@ -225,7 +225,7 @@ write_24_places, write_64_places = _places_writer(24), _places_writer(BLOCK)
 
 
 def _ascii_rules(builder, block_at, rules_at, kinds_at):
-    """A function that returns the rules of each byte of a block, all ASCII, in a part of them."""
+    """Return a function of a part of the rules that looks up this part for each byte of a block, all ASCII."""
     block = _load_64(builder, block_at)
     if FORM in ("avx512", "portable"):
         return lambda part: look_up(builder, builder.add(rules_at, llvm.I64(2 * BLOCK * part)), 2 * BLOCK, block)
@@ -234,7 +234,7 @@ def _ascii_rules(builder, block_at, rules_at, kinds_at):
 
 
 def _class_rules(builder, classes_at, rules_at):
-    """A function that returns the rules of each byte of a block in a part of them, by its class."""
+    """Return a function of a part of the rules that looks up this part for each byte of a block, by its class."""
     classes = _load_64(builder, classes_at)
     return lambda part: look_up(builder, builder.add(rules_at, llvm.I64(BLOCK * part)), BLOCK, classes)
 
@@ -246,11 +246,11 @@ def ascii_cuts(builder, block_at, rules_at, kinds_at, pair_rules, entering):
     rules_at   : address of uint8[5, 128]    see pattern_tables.ASCII_RULES
     kinds_at   : address of uint8[128], and then uint8[5, ROW]    the same in another form: the kind of each byte, and the
                  rules of each kind
-    pair_rules : int64                       the bits of the rules for two, in the first parts
-    entering   : int64                       the first rules of the byte before the block
+    pair_rules : int64                       the bits of the rules for two bytes, in the first parts
+    entering   : int64                       the first part of the rules for the byte before the block
 
-    Returns (cuts, more cuts, entering): bit i, uint64, says that a rule for two, or for three, finds a boundary before byte
-    i; the last is for the next block.
+    Returns (cuts, more cuts, entering): bit i, uint64, says that a rule for two bytes, or for three, finds a boundary
+    before byte i; `entering` is for the next block.
     """
     return _cuts_by_rules(builder, _ascii_rules(builder, block_at, rules_at, kinds_at), pair_rules, entering)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 _LINE_BYTES = 64  # of a cache line
 _PAGE_BYTES = 2 << 20  # of a large page
-# Memory that is mostly unused need not exist: 4 bytes of ids for each byte of text may be more than a machine has.
+# MAP_NORESERVE: memory that is mostly unused need not exist. A machine may lack 4 bytes of ids for each byte of text.
 _NO_RESERVE = 0x4000 if sys.platform == "linux" and os.uname().machine in ("x86_64", "aarch64") else 0
 _HAS_PAGES = hasattr(mmap, "MADV_HUGEPAGE") and hasattr(mmap, "MAP_PRIVATE")
 
@@ -30,14 +30,14 @@ def zeros(n_words: int) -> NDArray[np.uint64]:
 
 
 def zeros_of(dtype: type[np.generic], n: int) -> NDArray[Any]:
-    """Zeros of a type, [n], in memory as of `zeros`. Pages that are not touched take no memory."""
+    """As `zeros`, for `n` zeros of a type. Pages that are not touched take no memory."""
     return zeros(-(-n * np.dtype(dtype).itemsize // 8)).view(dtype)[:n]
 
 
 def longer(array: NDArray[np.uint8], n_used: int, n_more: int) -> NDArray[np.uint8]:
-    """A copy of the first `n_used` bytes of an array, with room for `n_more` more and for as many again.
+    """Copy the first `n_used` bytes of an array into one with room for `n_more` more, and twice the size that this needs.
 
-    It has at least the size of a large page: to let an array grow once cost less than to let it grow often.
+    It has at least the size of a large page, as growing once costs less than growing often.
     """
     n_bytes = max(2 * (n_used + n_more), _PAGE_BYTES)
     larger = zeros_of(np.uint8, n_bytes)
@@ -60,7 +60,7 @@ class Room:
             self.array = np.frombuffer(self._memory, dtype=dtype, count=n, offset=self._start)
 
     def cut(self, n: int) -> NDArray[Any]:
-        """The first n elements, as an array that holds no more memory than it needs. Then the room must not be used."""
+        """Return the first n elements as an array that holds no more memory than it needs. The room is unusable then."""
         array = self.array
         del self.array
         if self._memory is None:
@@ -79,7 +79,7 @@ def _to_next(raw: NDArray[Any], alignment: int) -> int:
 
 
 def _map(n_bytes: int, more_flags: int = 0) -> tuple[mmap.mmap, int]:
-    """Memory of zeros, and the offset of its first large page, from which on there are `n_bytes`. Raises MemoryError.
+    """Map memory of zeros. Returns it, and the offset of its first large page, where `n_bytes` begin. Raises MemoryError.
 
     It is private: by default, Python would map memory that processes share after a fork.
     """

@@ -1,7 +1,7 @@
-"""The secret that hash tables are keyed by, so that nobody can write a text or a tokenizer file whose keys collide.
+"""The secret key of hash tables, so that nobody can write a text or a tokenizer file whose keys collide.
 
-Each table has a copy, as data: a constant of a kernel would be compiled in, and stored on disk. Nothing that a user sees
-depends on it.
+Each table has a copy of it as data: as a constant of a kernel, it would be compiled in and stored on disk. Nothing that a
+user sees depends on it.
 """
 
 import os
@@ -31,14 +31,14 @@ _another: ContextVar[NDArray[np.uint64] | None] = ContextVar("_another", default
 
 
 def of_process() -> NDArray[np.uint64]:
-    """The secret of this process; within `another`, that one."""
+    """The secret of this process, or within the context `another` the other one."""
     other = _another.get()
     return _of_process if other is None else other
 
 
 @contextmanager
 def another(numbers: NDArray[np.uint64] | None = None) -> Iterator[None]:
-    """A context in which tables get a secret that no other table has, for tables that leave nbbpe; or the given numbers."""
+    """Give tables made in this context the secret `numbers`, by default a new one: for tables that leave nbbpe."""
     before = _another.set(fresh() if numbers is None else numbers)
     try:
         yield

@@ -66,9 +66,9 @@ TEXT_ARGUMENT = Argument("TextArgument", ("at", "n", "kind"), _take)
 
 @inlined
 def copy_utf8(text, to_at, room):
-    """Write the UTF-8 of a text to an address, where there must be `room` for it; returns its length.
+    """Write the UTF-8 of a text to an address, where there is room for `room` bytes. Returns its length in bytes.
 
-    Or -1 if it has more than `room` bytes, of which a part may be written then, or if it is not a text.
+    Returns -1 if it has more than `room` bytes, some of which may be written then, or if it is not a text.
     """
     at, n = text.at, text.n
     if n > room or text.kind == NO_TEXT:
@@ -94,7 +94,7 @@ def write_utf8(at, n, kind, first, to_at, room):
     """
     i, length = first, 0
     while n - i >= UNITS and room - length >= 4 * UNITS:
-        # The wider the characters, the farther ahead, as a character takes about the same time in any width.
+        # The wider the characters, the more bytes ahead, as a character takes about the same time in any width.
         for line in range(0, kind * UNITS, BLOCK):
             prefetch_shared(at + kind * (i + AHEAD) + line)
         if _write_ascii(at + kind * i, kind, to_at + length):
@@ -150,9 +150,9 @@ def _code_point(at, kind, i):
 
 @kernel(TEXT_ARGUMENT, int64, int64, uint8[:])
 def write_window(text, first, last, out):
-    """Write the UTF-8 of a str's code points from number `first` on, up to `last`, to `out`, uint8[n], as many as fit.
+    """Write the UTF-8 of a str's code points from number `first` up to `last` to `out`, uint8[n], as many as fit.
 
-    text : a TextArgument, of kind 1, 2 or 4; of another kind nothing is written
+    text : a TextArgument of kind 1, 2 or 4; for other kinds nothing is written
 
     Returns the number of the code point that comes next, and how many bytes were written. Cost: see write_utf8.
     """

@@ -57,6 +57,6 @@ def text_of(texts, i):
 
 @inlined
 def prefetch_text(texts, i):
-    """Prefetch the beginning of a text that is read soon after text `i`."""
+    """Prefetch the beginning of the text that is read _AHEAD texts after text `i`."""
     if i + _AHEAD < texts.n:
         prefetch_shared(read_i64(texts.at + 8 * (i + _AHEAD)))

@@ -63,7 +63,7 @@ def encode_character(code_point, to_at):
     return n
 
 
-_BY_ROWS = FORM == "avx2"  # whether bytes are moved next to each other by the rows of a table
+_BY_ROWS = FORM == "avx2"  # whether the rows of a table say how to move bytes next to each other
 _HAS_SHORT_WAY = _BY_ROWS or HAS_PACKING  # whether there is a shorter way to write code points below 0x800
 
 
@@ -131,7 +131,7 @@ def _utf8_writer(bits):
 
 
 def _write_compressed(builder, data, used, to_at):
-    """Write those bytes of `data`, 32 or 64, whose byte in `used` is not 0, in one instruction; returns their number."""
+    """Write the bytes of `data`, 32 or 64, where `used` is not 0, in one instruction; returns their number."""
     chosen = builder.icmp_unsigned("!=", used, used.type(0))
     llvm.store(builder, compressed(builder, data, chosen), to_at)
     return builder.zext(builder.ctpop(builder.bitcast(chosen, ir.IntType(used.type.count))), llvm.I64)
@@ -169,13 +169,13 @@ def _write_by_eights(builder, data, is_double, to_at):
 
 
 def _write_row(builder, data, first, row, to_at):
-    """Write those of the 16 bytes from byte `first` on that a row of a table selects."""
+    """Write the bytes that a row of a table selects from the 16 bytes from byte `first` on."""
     part = llvm.shuffled(builder, data, data, range(first, first + 16))
     llvm.store(builder, llvm.call(builder, "llvm.x86.ssse3.pshuf.b.128", part.type, part, builder.load(row)), to_at)
 
 
 def _table(module, name, rows):
-    """A constant table with rows of 16 bytes, of which `rows` has the first ones."""
+    """A constant table with rows of 16 bytes; `rows` has the first bytes of each."""
     if name in module.globals:
         return module.globals[name]
     row = ir.VectorType(llvm.I8, 16)
