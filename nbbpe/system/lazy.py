@@ -31,7 +31,7 @@ class lazy(Generic[T]):
 
 
 class method_on_use:
-    """A method whose function is in a module that few processes need: imported when the method is first looked up."""
+    """A method whose function is in a module that few processes need, and that is imported when the method is looked up."""
 
     def __init__(self, module: str, name: str) -> None:
         self._module = imported_on_use(module)

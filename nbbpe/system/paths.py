@@ -58,7 +58,7 @@ def absolute(path: Path) -> str:
     name = checked_name(path)
     if is_url(name):
         raise WrongArgument(
-            f"{name!r} is a URL, and only texts and counts are read from URLs: give a path, and copy the files"
+            f"{name!r} is a URL, and only texts and counts are read from URLs: copy the files, and give a path"
         )
     if (hint := not_meant(name)) and not os.path.lexists(name.split("/")[0]):
         raise FileNotFoundError(f"{name!r} begins with a folder that is missing{hint}")
@@ -69,7 +69,7 @@ def absolute(path: Path) -> str:
         return os.path.join(os.getcwd(), *(part for part in name.split(os.sep) if part != "."))
     except FileNotFoundError:
         raise FileNotFoundError(
-            f"{name!r} starts from the working folder, which has been removed: change to another, or give the whole path"
+            f"{name!r} starts from the working folder, which has been removed: change to another, or give an absolute path"
         ) from None
 
 

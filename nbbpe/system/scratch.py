@@ -73,7 +73,7 @@ def scratch_folder(beside: Path, asked: Path | None = None) -> Iterator[str]:
     asked = os.fspath(beside if asked is None else asked)
     if is_device(beside):
         raise FileExistsError(
-            f"{os.fspath(beside)!r} is a device, a pipe or the like, whose place a file would take; give a file name"
+            f"{os.fspath(beside)!r} is a device, a pipe or the like, which a file must not replace: give a file name"
         )
     parent, name = os.path.split(target_of(beside))
     if not os.path.exists(parent):
@@ -196,7 +196,7 @@ def remove_locked(folder: str, owner: int, name: str) -> None:
     """Remove a folder and its content, as far as possible, and close `owner`, which holds the lock of its file `name`.
 
     The locked file is removed last, so that a later run can find and remove the rest; and it is removed before its lock is
-    dropped, as another process that has just made this folder could else lock it, and work in a folder that is removed.
+    dropped, as another process that has just made this folder could lock it, and work in a folder that is removed.
     """
     lock = os.path.join(folder, name)
     with suppress(OSError):

@@ -95,7 +95,7 @@ def _processes(make_job: Callable[[], Any], n_workers: int, hand_over: bool) -> 
                     arguments = (theirs, make_job, hand_over, os.getpid(), options_in_messages())
                     process = context.Process(target=_work, args=arguments, daemon=True)
                     with warnings.catch_warnings():
-                        # Python 3.12 warns of forking where other threads run. Workers take no lock that those could hold.
+                        # Python 3.12 warns of forking where other threads run. Workers take no lock that these could hold.
                         warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
                         process.start()
                     theirs.close()
@@ -210,7 +210,7 @@ class _Server(_Dispatcher):
             self._results.put((None, error))
 
     def results(self, own: SharedJob, wait: bool) -> Results:
-        """Yield the results received so far; with `wait`, until all workers have ended. Gives `own` those of no task."""
+        """Yield the results received so far; with `wait`, until all workers have ended. Those of no task go to `own`."""
         while wait or not self._results.empty():
             number, result = next_item(self._results, [self._thread])
             if isinstance(result, BaseException):

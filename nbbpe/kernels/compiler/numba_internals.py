@@ -184,7 +184,7 @@ def dispatcher_of(function: Callable[..., Any], inlines: bool | None) -> Any:
     inlines : see jit.Part
     """
     compiler = _NeverInlinedCompiler if inlines is False else _PartCompiler
-    # Always given, as a function would else inherit it from the first one that calls it: see _compile_builtins.
+    # Always given, as a function would otherwise inherit it from its first caller: see _compile_builtins.
     forceinline = bool(inlines)
     # `error_model="numpy"` omits the checks for division by zero, which no kernel does.
     with global_compiler_lock, jit_enabled():

@@ -91,7 +91,7 @@ class Folder(ABC):
             with contextlib.suppress(OSError):
                 os.remove(partial)
             raise
-        # Those of all names, as some are never written again, such as those of former sources.
+        # Partial files of all names, as some names, such as those of former sources, are never written again.
         kind = os.path.splitext(name)[1]
         for left in glob.glob(os.path.join(glob.escape(folder), f"*{glob.escape(kind)}.{'[0-9a-f]' * 16}")):
             with contextlib.suppress(OSError):

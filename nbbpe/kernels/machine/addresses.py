@@ -1,4 +1,4 @@
-"""NamedTuples of addresses and sizes, in which form parts of kernels take structures, and how they are read from memory.
+"""NamedTuples of addresses and sizes: parts of kernels take structures in this form, or read them from memory.
 
 In compiled code such a tuple is only its numbers, each in a register if it is used: neither names nor unused fields cost
 anything.

@@ -87,7 +87,7 @@ def _map(n_bytes: int, more_flags: int = 0) -> tuple[mmap.mmap, int]:
     try:
         memory = mmap.mmap(-1, n_bytes + _PAGE_BYTES, flags=flags)
     except OSError as error:
-        raise MemoryError(f"no {n_bytes + _PAGE_BYTES:,} bytes of memory: {error.strerror}") from None
+        raise MemoryError(f"could not get {n_bytes + _PAGE_BYTES:,} bytes of memory: {error.strerror}") from None
     with contextlib.suppress(OSError):  # some operating systems have no large pages
         memory.madvise(mmap.MADV_HUGEPAGE)
     return memory, _to_next(np.frombuffer(memory, dtype=np.uint8), _PAGE_BYTES)

@@ -8,7 +8,7 @@ from ..compiler.signature import int32, int64, reads, uint8
 
 @kernel(reads(int32[:, :]), int64[:], uint8[:])
 def spell_tokens(merges, starts, text):
-    """Write the bytes of the tokens that merges make after those of the tokens before, if there is room for all.
+    """Append the bytes of the tokens that merges make to those of the tokens before, if there is room for all.
 
     merges : int32[n, 2]       the ids of left and right of each merge; merge i makes id m + i
     starts : int64[m + n + 1]  where the bytes of each token start; starts[: m + 1] are given, the others are filled
