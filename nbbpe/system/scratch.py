@@ -196,7 +196,7 @@ def remove_locked(folder: str, owner: int, name: str) -> None:
     """Remove a folder and its content, as far as possible, and close `owner`, which holds the lock of its file `name`.
 
     The locked file is removed last, so that a later run can find and remove the rest; and it is removed before its lock is
-    dropped, as another process that has just made this folder could lock it, and work in a folder that is removed.
+    dropped, or another process that has just made this folder could lock it, and work in a folder that is removed.
     """
     lock = os.path.join(folder, name)
     with suppress(OSError):

@@ -137,7 +137,7 @@ def kernel(*types: Any, returns: Scalar | None = None) -> Callable[[Callable[...
 
     def declare(function: Callable[..., Any]) -> Kernel:
         n_arguments = function.__code__.co_argcount
-        if len(types) != n_arguments:  # when it is compiled, this would look like an unknown Numba
+        if len(types) != n_arguments:  # when compiled, this would look like an unknown Numba
             raise TypeError(
                 f"@kernel of {function.__name__} declares {len(types)} types for {n_arguments} arguments; the type of the "
                 "result is not one of them"

@@ -157,7 +157,7 @@ def apply_merge(pair, token, left_length, right_length, floor, words, table, tok
     floor   : int64                    new pairs that occur less often are not entered
     words   : LinkedWords, modified
     table   : PairTable, modified      counts of neighbouring pairs fall; new entries get counts and occurrences
-    tokens  : Tokens, scratch          only new_pairs and left_numbers and right_numbers, which are NONE before and after
+    tokens  : Tokens                   new_pairs is scratch; left_numbers and right_numbers are NONE before and after
     found   : int64[*], scratch        number << 32 | boundary, for each occurrence of a new pair; it has twice as many
                                        entries as the longest list
 
