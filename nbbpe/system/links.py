@@ -63,8 +63,8 @@ def _check_trusted(link: str, is_file: bool, shown: str) -> None:
     """Raise PermissionError for a symlink that another user may have made, to have one of our files overwritten.
 
     A link to the file itself must be owned by us or root, and so must its folder; if every user can write to the folder, it
-    must also be sticky, and the link ours. A link to a folder on the way is trusted unless every user can write to the
-    folder that it is in and its owner is neither we nor that folder's owner, as Linux has it with `protected_symlinks`.
+    must also be sticky, and the link ours. A link to a folder on the way is not trusted if every user can write to its
+    folder and it belongs neither to us nor to that folder's owner, as with Linux's `protected_symlinks`.
     """
     me = os.geteuid()
     owner = os.lstat(link).st_uid

@@ -53,7 +53,7 @@ def absolute(path: Path) -> str:
     (os.path.abspath reduces `link/..` to the folder of the link; for the system it is the parent of the link's target.)
     Raises the errors of `checked_name`, WrongArgument for a URL, which would become a folder such as `s3:`, and
     FileNotFoundError if the working folder is needed and has been removed, or if the path begins as in `_NOT_MEANT` and its
-    first folder does not exist. (Many would remove a folder `~`, made by mistake, by `rm -r ~`: the home folder.)
+    first folder does not exist. (Many would remove a folder `~` by `rm -r ~`, which removes the home folder.)
     """
     name = checked_name(path)
     if is_url(name):

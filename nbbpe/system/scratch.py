@@ -60,7 +60,7 @@ def _warn_of_another(chosen: str, folder: str) -> None:
 
 @contextmanager
 def scratch_folder(beside: Path, asked: Path | None = None) -> Iterator[str]:
-    """Yield a new folder in the folder of the file `beside`; it is removed with its content whatever happens.
+    """Yield a new folder beside a file, or its target if it is a symlink. It is removed with its content whatever happens.
 
     Those of killed runs are removed, too: see `remove_leftovers`.
 

@@ -123,7 +123,7 @@ def is_lower_fraction(numerator_1, denominator_1, numerator_2, denominator_2):
 def worst_source(queue):
     """The source that is compressed worst, the first of several, or NONE if none has a pair left.
 
-    A source that has had more than the most turns waits, if there is another.
+    A source that has had more than MOST_TURNS turns waits, if there is another.
     """
     groups, sources = queue.groups, queue.sources
     worst, waits, worst_size, worst_tokens = np.int64(NONE), False, np.int64(0), np.int64(1)
