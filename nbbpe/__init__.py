@@ -1,12 +1,12 @@
 """Byte-level BPE, trained and applied at the speed of native code, from Python, NumPy and Numba alone."""
 
-from . import early_interrupt as early_interrupt  # before all that takes time, see there
+from . import early_interrupt as early_interrupt  # first: it handles Ctrl-C while the rest is imported
 
 # isort: split
 from typing import TYPE_CHECKING, Any
 
 from .model.version import __version__ as __version__
-from .warmup import warmup  # at once: its module has its name
+from .warmup import warmup  # not on first use, as the module has the same name
 
 if TYPE_CHECKING:
     from . import arrow_functions as arrow_functions
@@ -49,7 +49,7 @@ __all__ = [
     "warmup",
 ]
 
-# Where the other names are: each is imported when it is first asked for, with what it needs.
+# The modules of the other names. A name is imported on first use, with all that its module needs.
 _MODULES = {
     "Mixture": "words.mixture",
     "Parity": "words.parity",
@@ -71,7 +71,7 @@ _MODULES = {
 }
 
 
-if not TYPE_CHECKING:  # type checkers would take each name for one of nbbpe's, and of any type
+if not TYPE_CHECKING:  # with this function, type checkers would accept any name
 
     def __getattr__(name: str) -> Any:
         import importlib
@@ -81,11 +81,11 @@ if not TYPE_CHECKING:  # type checkers would take each name for one of nbbpe's, 
             return found
         from importlib.util import find_spec
 
-        # So `import nbbpe` is enough for every module; what Python asks for itself has underscores.
+        # So `import nbbpe` is enough to use any module. Names with underscores are those that Python itself looks up.
         if not name.startswith("_") and find_spec(f"{__name__}.{name}"):
             try:
                 return importlib.import_module(f"{__name__}.{name}")
-            except ImportError as error:  # hasattr and getattr with a default expect no other error
+            except ImportError as error:  # the only error that hasattr, and getattr with a default, handle
                 raise AttributeError(f"{__name__}.{name} cannot be imported: {error}") from error
         from .tokenizer_methods.names_of_other_libraries import OF_MODULE
 
@@ -94,6 +94,6 @@ if not TYPE_CHECKING:  # type checkers would take each name for one of nbbpe's, 
 
 
 def __dir__() -> list[str]:
-    # What a tab key offers. It looks each name up, so without `hf`, which imports transformers.
+    # For tab completion, which looks up each name: `hf` is not listed, as it would import transformers.
     modules = ["arrow_functions", "evaluation", "inspection", "njit", "tiktoken"]
     return sorted({*__all__, *modules, *(name for name in globals() if name.startswith("__"))})

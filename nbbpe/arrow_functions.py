@@ -1,4 +1,4 @@
-"""Counting and encoding as plain functions from Arrow to Arrow, for engines that call them in their workers.
+"""Count and encode by plain functions from Arrow to Arrow, for engines that call them in their workers.
 
 `count_batches` and `encode_batches` take record batches and yield record batches, as Spark's `mapInArrow` wants it;
 `count_table` and `encode_table` do the same with a table, for Ray's `map_batches(batch_format="pyarrow")`, Dask, DuckDB and
@@ -23,7 +23,7 @@ from .text.item_checks import check_collected
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer
 
-_BATCH_BYTES = 32 << 20  # of words in a batch that is given to the engine
+_BATCH_BYTES = 32 << 20  # of the words in a batch that is yielded
 
 
 def count_batches(
@@ -34,11 +34,11 @@ def count_batches(
     special_tokens: Sequence[str] = (),
     on_error: str = "raise",
 ) -> Iterator[Any]:
-    """Count the words of the texts in record batches: record batches of `word: binary, count: int64`.
+    """Count the words of the texts in record batches; yields record batches of `word: binary, count: int64`.
 
     Each word occurs once, in no particular order. The engine adds up the results of all calls (GROUP BY word, SUM(count)),
     and `nbbpe.train(counts=..., pattern=..., special_tokens=...)` trains from them. The arguments are those of
-    `nbbpe.count_words`: a text that is null is an error, or skipped with a warning.
+    `nbbpe.count_words`: a null text is an error, or skipped with a warning.
 
     >>> import nbbpe.arrow_functions, pyarrow as pa
     >>> texts = pa.record_batch({"text": ["the cat", "the"]})
@@ -74,7 +74,7 @@ def count_table(
     special_tokens: Sequence[str] = (),
     on_error: str = "raise",
 ) -> Any:
-    """Count the words of the texts in a table, or in anything with Arrow's C interface: a table, see `count_batches`.
+    """Count the words of the texts in a table, or in anything with Arrow's C interface, to a table; see `count_batches`.
 
     >>> import nbbpe.arrow_functions, pyarrow as pa
     >>> nbbpe.arrow_functions.count_table(pa.table({"text": ["the cat", "the"]})).num_rows
@@ -86,19 +86,19 @@ def count_table(
 
     check_collected(table, "table")
     batches = _as_table(table).to_batches()
-    specials = check_special_tokens(special_tokens)  # a list, which is read twice
+    specials = check_special_tokens(special_tokens)  # a list, as it is used twice
     counts = count_batches(batches, field=field, pattern=pattern, special_tokens=specials, on_error=on_error)
     schema = schema_of(Description(get_pattern(pattern), specials).metadata())
     return pa.Table.from_batches(counts, schema=schema)
 
 
 def add_up_counts(tables: Iterable[Any]) -> Any:
-    """Add up tables of counts (or one): a table with each word once, sorted; a step of a tree reduction.
+    """Add up one or more tables of counts, as a step of a tree reduction. Returns a table with each word once, sorted.
 
     tables : an iterable of tables, or one; each as the `counts` of `nbbpe.train`
 
     The metadata of the tables must be equal, or missing; the result has the same. Raises ValueError for other tables,
-    TypeError for what is none.
+    TypeError for anything else.
 
     >>> import nbbpe.arrow_functions, pyarrow as pa
     >>> counts = nbbpe.arrow_functions.count_table(pa.table({"text": ["the cat", "the"]}))
@@ -113,18 +113,18 @@ def add_up_counts(tables: Iterable[Any]) -> Any:
     pa = arrow()
     gathering = Gathering(Limit())
     if is_arrow(tables) or isinstance(tables, (str, os.PathLike, Mapping)) or not isinstance(tables, Iterable):
-        opened = list(open_counts(tables, "tables"))  # one, which would be taken apart
+        opened = list(open_counts(tables, "tables"))  # one table, whose items are not tables
     else:
         opened = [each for number, table in enumerate(tables) for each in open_counts(table, f"tables[{number}]")]
     if not opened:
         raise ValueError("give at least one table of counts: there is nothing to add up")
-    said = {(each.metadata or {}).get(KEY) for each in opened}
-    if len(said) > 1:
+    descriptions = {(each.metadata or {}).get(KEY) for each in opened}
+    if len(descriptions) > 1:
         raise ValueError("the tables have different metadata of nbbpe: they were counted in different ways")
     for counts in opened:
         for words in words_in(counts):
             gathering.add(words, are_distinct=False)
-    (metadata,) = said
+    (metadata,) = descriptions
     schema = schema_of({} if metadata is None else {KEY: metadata})
     return pa.Table.from_batches([batch_of(words, schema) for words in gathering.finish().sorted_batches()], schema=schema)
 
@@ -138,15 +138,15 @@ def encode_batches(
     id_type: Any = None,
     allowed_special: Choice = ALL,
 ) -> Iterator[Any]:
-    """Record batches with one more column: lists of the ids of a text column; null if the text is null.
+    """Encode a text column: yields the batches with one more column, the list of ids of each text, or null for a null.
 
     The other columns stay as they are, and so does the metadata.
 
     field   : the column that holds the text
     to      : the name of the new column; one of this name is replaced
     id_type : an Arrow type for the ids, such as pyarrow.int32(), for engines that lack `tokenizer.dtype` (Spark)
-    allowed_special : which special tokens in the text become their ids, as in `Tokenizer.encode`: by default all; () to
-        treat them as text, in records of strangers
+    allowed_special : which special tokens in the text become their ids, as in `Tokenizer.encode`: by default all; ()
+        treats them as plain text, for records from strangers
 
     >>> import nbbpe.arrow_functions, pyarrow as pa
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
@@ -177,7 +177,7 @@ def encode_table(
     id_type: Any = None,
     allowed_special: Choice = ALL,
 ) -> Any:
-    """A table, or anything with Arrow's C interface, with the ids of a column of text: see `encode_batches`.
+    """Encode a text column of a table, or of anything with Arrow's C interface; see `encode_batches`. Returns a table.
 
     >>> import nbbpe.arrow_functions, pyarrow as pa
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
@@ -196,6 +196,6 @@ def encode_table(
 
 
 def _as_table(table: Any) -> Any:
-    """A table of pyarrow, for which pyarrow.table would import pandas, too."""
+    """Convert to a pyarrow.Table; one that is such a table already stays, as pyarrow.table would import pandas for it."""
     pa = require("pyarrow", "Arrow data")
     return table if isinstance(table, pa.Table) else pa.table(table)

@@ -35,18 +35,18 @@ def use(tokenizer: Tokenizer | Path) -> Tokenizer:
 
 
 def encode(text: Text | Source) -> list[int]:
-    """The ids of a text with the default tokenizer, as a list of int; see `encode_array`.
+    """Encode a text with the default tokenizer to a list of int; see `encode_array`.
 
     >>> import nbbpe
     >>> tok = nbbpe.use(nbbpe.train("corpus.txt", 260, ["<|endoftext|>"]))
     >>> nbbpe.encode("the hat")
     [258, 32, 104, 256]
     """
-    return Tokenizer.encode(_chosen(), text)  # also where it is a tiktoken.Encoding, whose own defaults are others
+    return Tokenizer.encode(_chosen(), text)  # not the method of an nbbpe.tiktoken.Encoding, which has other defaults
 
 
 def decode(ids: Ids) -> str:
-    """The text of ids with the default tokenizer; see `encode_array` and `Tokenizer.decode`.
+    """Decode ids to text with the default tokenizer; see `encode_array` and `Tokenizer.decode`.
 
     >>> import nbbpe
     >>> tok = nbbpe.use(nbbpe.train("corpus.txt", 260, ["<|endoftext|>"]))
@@ -57,7 +57,7 @@ def decode(ids: Ids) -> str:
 
 
 def encode_array(text: Text | Source, *, dtype: DTypeLike | None = None) -> NDArray[Any]:
-    """The ids of a text with the default tokenizer, as a 1-D array of its dtype, or of `dtype` ("int64" for torch).
+    """Encode a text with the default tokenizer to a 1-D array of its dtype, or of `dtype` ("int64" for torch).
 
     All special tokens are recognised. The default is the one that `nbbpe.use` set, else the one at the path in the
     environment variable NBBPE_TOKENIZER. Raises RuntimeError if no default is set, FileNotFoundError if the path does not

@@ -1,7 +1,7 @@
-"""Ctrl-C while the command `nbbpe` is imported: it ends as it would later, without a traceback.
+"""Handle Ctrl-C while the command `nbbpe` is being imported: end without a traceback, as later.
 
-Python imports the package before any code of the command runs. So this module is the first that the package imports, and
-does its work when it is imported.
+Python imports the package before any code of the command runs. So the package imports this module first, and the module
+installs its handler when it is imported.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import FrameType
 
 
 def end_at_once(number: int, frame: FrameType | None) -> None:
-    """A handler of SIGINT while there is nothing to clean up; an exception could get lost while modules are imported."""
+    """Handle SIGINT by ending the process: there is nothing to clean up yet, and imports may lose an exception."""
     try:
         os.write(2, b"nbbpe: interrupted\n")
     finally:
@@ -24,7 +24,7 @@ def end_at_once(number: int, frame: FrameType | None) -> None:
 def _is_the_command() -> bool:
     """Whether this process is the command, not a program that imports nbbpe."""
     program = sys.argv[0] if sys.argv else ""
-    if program == "-m":  # which stands there until Python has found the module to run
+    if program == "-m":  # the value until Python has found the module to run
         named = "".join(sys.orig_argv[-len(sys.argv) :][:1])  # before the arguments: "nbbpe", or with options, "-Bmnbbpe"
         return named == "nbbpe" or (named.startswith("-") and named.endswith("mnbbpe"))
     return os.path.basename(program) in ("nbbpe", "nbbpe.exe")

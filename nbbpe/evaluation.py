@@ -1,4 +1,4 @@
-"""Several tokenizers on several texts: the figures by which tokenizers are compared, as rows of a table."""
+"""Compare tokenizers: the figures of each tokenizer on each text, as rows of a table."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from .text.lacking_byte import LackingByte
 from .text.utf8 import is_utf8
 from .tokenizer import Tokenizer
 
-_END = 256  # of a document, in a text as single bytes
+_END = 256  # the id of the end of a document, beside those of the 256 bytes
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A tokenizer on a text. Ratios are None where there is nothing to divide by.
+    """The figures of one tokenizer on one text. A ratio is None if it would divide by 0.
 
     tokenizer, text : their names
     n_bytes, n_characters : of the text as it is, before any normalizer, so that they are the same for all tokenizers
     n_words : runs of characters that are not whitespace, as `str.split` gives them
-    n_tokens : as `nbbpe count` has it
-    n_partial_utf8 : tokens that begin or end inside a character, single bytes of it included. Byte-level BPE has no unknown
+    n_tokens : as `nbbpe count` counts them
+    n_partial_utf8 : tokens that begin or end inside a character, such as a single byte of it. Byte-level BPE has no unknown
         token: these stand for characters that the vocabulary lacks
     bytes_per_token, characters_per_token : compression
     tokens_per_word : fertility
-    partial_utf8_share : of the tokens
-    parity : how many times as many tokens as this tokenizer has for the first text. If the texts are translations of each
+    partial_utf8_share : n_partial_utf8 / n_tokens
+    parity : n_tokens divided by n_tokens of the same tokenizer on the first text. If the texts are translations of each
         other, 1 is equal treatment, and 2 is a text at twice the price
     """
 
@@ -61,9 +61,9 @@ def evaluate(
     field: str | None = None,
     on_error: str = "raise",
 ) -> list[Evaluation]:
-    """The figures of each tokenizer on each text: a list with a row for each, text by text. Memory is bounded.
+    """Compute the figures of each tokenizer on each text: a list of rows, text by text. Memory is bounded.
 
-    tokenizers : by the names that rows have
+    tokenizers : a dict from names, which the rows show, to tokenizers
     on : the texts: a path, a list of paths, or a dict from names to sources, each a path, a list of paths or Arrow data
     progress, field, on_error : as in `nbbpe.train`
 
@@ -88,7 +88,7 @@ def evaluate(
     sizes = {name: _text_size(inputs, progress, on_error) for name, inputs in texts.items()}
     counts: dict[tuple[str, str], _TokenCounts] = {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is odd about a text was said when its words were counted
+        warnings.simplefilter("ignore")  # `_text_size` has given the warnings about a text already
         for of_tokenizer, tokenizer in tokenizers.items():
             # A table can be read from its beginning only if it is opened again.
             for of_text, inputs in inputs_of_each(sources, field, on_error).items():
@@ -110,7 +110,7 @@ def evaluate(
 
 
 class _TextSize(NamedTuple):
-    """What a text has before it is encoded."""
+    """The size of a text, which is the same for all tokenizers."""
 
     n_bytes: int
     n_characters: int
@@ -125,7 +125,7 @@ class _TokenCounts(NamedTuple):
 
 
 def _check_tokenizers(tokenizers: object) -> None:
-    """Raise TypeError or ValueError unless it is a dict from names to tokenizers."""
+    """Raise TypeError or ValueError unless `tokenizers` is a dict from names to tokenizers that is not empty."""
     if not isinstance(tokenizers, Mapping):
         raise TypeError(f"tokenizers must be a dict from names to tokenizers, not {type(tokenizers).__name__}")
     for name, tokenizer in tokenizers.items():

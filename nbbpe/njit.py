@@ -1,6 +1,6 @@
-"""Encoding within the user's own code that Numba compiles, without a return to Python for each text.
+"""Encode inside the user's own code that Numba compiles, without returning to Python for each text.
 
-See `encode_into` for how it is used. This module needs no Numba; the code that calls `encode_into` does.
+See `encode_into` for an example. This module does not need Numba; code that calls `encode_into` does.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LONGEST = 1 << 20  # bytes
 def new_state(tables: Tables, longest: int = _LONGEST) -> State:
     """Make the state that `encode_into` changes, for documents of up to `longest` bytes. Each thread needs its own.
 
-    tables  : of `Tokenizer.njit_tables`
+    tables  : what `Tokenizer.njit_tables` returns
     longest : bytes; memory takes about 25 bytes for each byte of the longest document, or 85 if merges do not ascend (in
         some files of other programs, a merge has a lower rank than the merge that makes one of its sides)
 

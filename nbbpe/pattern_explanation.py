@@ -1,4 +1,4 @@
-"""A split pattern explained to people: its automata, their classes, and its certain boundaries."""
+"""Explain a split pattern to people: its automata, their character classes, and its certain boundaries."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from .text.utf8 import Text, to_bytes, to_text
 if TYPE_CHECKING:
     from .patterns.levels import Levels
 
-_N_EXAMPLES = 4  # of a class, beside its characters of ASCII
-_WIDTH, _MOST_LINES = 78, 20  # of a text that a pattern is shown on
+_N_EXAMPLES = 4  # characters of a class that are shown besides its ASCII
+_WIDTH, _MOST_LINES = 78, 20  # characters in a line of the marked text, and lines
 _UNDECODABLE = frozenset(map(chr, range(UNDECODABLE[0], UNDECODABLE[1] + 1)))
 _NAMES = {" ": "space", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
@@ -50,10 +50,10 @@ class Level:
     """One regex of a pattern, as an automaton.
 
     regex    : the regex
-    n_states : states of the minimal automaton, with the dead state
+    n_states : states of the minimal automaton, including the dead state
     classes  : its classes of characters, by number
     pairs    : (a, b) if a certain boundary lies between any characters of classes a and b
-    triples  : (a, b, c) if one lies between a and b when c follows, and (a, b) is not in `pairs`
+    triples  : (a, b, c) if a certain boundary lies between a and b when c follows; without those with (a, b) in `pairs`
     """
 
     regex: str
@@ -67,7 +67,7 @@ class Level:
 class Explanation:
     """The result of `explain_pattern`; print it to read it.
 
-    name         : the named pattern that it is equal to, or None
+    name         : the name of the named pattern that is equal to it, or None
     regexes      : the regexes that split in turn; empty for no pattern
     is_compiled  : whether automata alone split by it; if not, `has_pieces` and `is_partly_compiled` say what `regex` splits
     not_compiled : why it is not compiled, or ""
@@ -157,9 +157,9 @@ def explain_pattern(pattern: PatternLike, text: Text | None = None) -> Explanati
 
 
 def certain_places(levels: Levels, text: str) -> NDArray[np.bool_]:
-    """Whether there is a certain boundary before each character of a text, bool[n]: all that can be proved.
+    """Whether there is a certain boundary before each character of a text, bool[n]: every one that can be proved.
 
-    The kernels, which have room for a few rules, find most of them.
+    The kernels find most of these, as their tables have room for a few rules only.
     """
     classes = levels.classes_of(text)
     found = np.zeros(len(classes), dtype=bool)
@@ -197,7 +197,7 @@ def _character_class(automaton: Automaton, number: int) -> CharacterClass:
 
 
 def _runs(characters: list[str]) -> list[str]:
-    """Characters in order, three and more that follow each other as a range."""
+    """Ascending characters as strings; three or more consecutive ones become a range, such as "a-z"."""
     runs: list[list[str]] = []
     for each in characters:
         if runs and ord(each) == ord(runs[-1][-1]) + 1 and each not in _NAMES and runs[-1][0] not in _NAMES:
@@ -208,7 +208,7 @@ def _runs(characters: list[str]) -> list[str]:
 
 
 def _example(first: int, end: int) -> str:
-    """A character from the beginning of a range that can be printed alone; "" where there is none."""
+    """A printable character near the beginning of a range; else the code point of a mark or a space, or ""."""
     for point in range(first, min(end, first + 64)):
         character = chr(point)
         if character.isprintable() and unicodedata.category(character)[0] != "M":
@@ -217,22 +217,22 @@ def _example(first: int, end: int) -> str:
 
 
 def _short(character_class: CharacterClass) -> str:
-    """A class as a drawing names it."""
+    """The label of a class in a drawing."""
     first, more = character_class.examples[:3], character_class.examples[3:]
     return " ".join(first) + "…" * bool(more) if first else f"class {character_class.number}"
 
 
 def _lines(found: Explanation) -> list[str]:
-    """The page of an explanation."""
+    """The lines of an Explanation's page."""
     lines = [f"pattern   {found.name or ('a custom one' if found.regexes else 'none')}"]
     lines += [f"regex     {each}" for each in found.regexes]
     if found.not_compiled:
         lines.append(f"compiled  {'in part' if found.is_partly_compiled else 'no'}: {found.not_compiled}")
         if found.regexes:
-            what = "each distinct piece once" if found.has_pieces else "all of the text"
+            split_text = "each distinct piece once" if found.has_pieces else "all of the text"
             if found.is_partly_compiled:
-                what = "pieces above 254 bytes, and those in which automata leave something undecided, each once"
-            lines.append(f"          `regex` splits {what}")
+                split_text = "pieces above 254 bytes, and those in which automata leave something undecided, each once"
+            lines.append(f"          `regex` splits {split_text}")
     else:
         n_regexes = len(found.regexes)
         lines.append("compiled  yes" + (f", as {n_regexes} automata that split in turn" if n_regexes > 1 else ""))
@@ -248,7 +248,7 @@ def _lines(found: Explanation) -> list[str]:
 
 
 def _boundary_lines(level: Level) -> list[str]:
-    """Certain boundaries, with the classes before which they lie together that have the same ones after."""
+    """List the certain boundaries; classes after which they lie before the same classes share a line."""
     if not level.pairs and not level.triples:
         return ["  no certain boundaries: all of a document is one piece"]
     after: dict[int, frozenset[int]] = {
@@ -269,7 +269,7 @@ def _listed(numbers: list[int] | frozenset[int]) -> str:
 
 
 def _marked(found: Explanation) -> list[str]:
-    """The text in lines, with marks before pretokens; of a long one the beginning, and how many pretokens follow."""
+    """The text in lines, with marks before pretokens; a long text is cut, and the number of further pretokens given."""
     lines, line = [], ""
     for number, (is_certain, pretoken) in enumerate(zip(found.is_certain, found.pretokens, strict=True)):
         part = ("‖" if is_certain else "|" if number else "") + _visible(pretoken)
@@ -283,7 +283,7 @@ def _marked(found: Explanation) -> list[str]:
 
 
 def _visible(text: str) -> str:
-    """A text as any terminal can show it: spaces and what cannot be printed as symbols or escapes."""
+    """A text that any terminal can show: spaces and unprintable characters become symbols or escapes."""
     return "".join(
         "␣" if c == " " else c if c.isprintable() else f"\\x{ord(c) & 255:02x}" if c in _UNDECODABLE else repr(c)[1:-1]
         for c in text

@@ -1,4 +1,4 @@
-"""A drop-in for tiktoken: `import nbbpe.tiktoken as tiktoken`, and the same calls give the same ids.
+"""A drop-in replacement of tiktoken: `import nbbpe.tiktoken as tiktoken`, and the same calls give the same ids.
 
 tiktoken's methods have tiktoken's defaults here, which differ from those of `nbbpe.Tokenizer`: a special token in a text
 raises ValueError, unless the caller allows it. Encodings come from tiktoken where it is installed, with its own cache and
@@ -37,14 +37,14 @@ __all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_enc
 _Allowed = Literal["all"] | AbstractSet[str]
 _Disallowed = Literal["all", False] | Collection[str] | None
 _encodings: dict[str, Encoding] = {}
-_N_IDS = 1 << 32  # that tiktoken's type of ids can tell apart
+_N_IDS = 1 << 32  # tiktoken's ids are uint32
 _THEIRS = ("core", "load", "model", "registry", "__version__")
 
 
 def __getattr__(name: str) -> Any:
     """tiktoken's own modules and its version, if it is installed."""
     try:
-        if name == "__path__":  # by which Python finds them, where this module is in tiktoken's place
+        if name == "__path__":  # where Python looks for tiktoken's modules, if this one replaces it in sys.modules
             return path_of_modules()
         if name in _THEIRS:
             return getattr(tiktoken_package(), name)
@@ -64,7 +64,7 @@ class Encoding(Tokenizer):
     special_tokens : from special token to id
     explicit_n_vocab : the number of tokens, checked if it is given
 
-    Raises ValueError for ranks that lack a byte, or another number of tokens.
+    Raises ValueError for ranks that lack a byte, and for an `explicit_n_vocab` that is not the number of tokens.
     """
 
     def __init__(
@@ -76,10 +76,10 @@ class Encoding(Tokenizer):
         special_tokens: Mapping[str, int],
         explicit_n_vocab: int | None = None,
     ) -> None:
-        given = SimpleNamespace(
+        encoding = SimpleNamespace(
             name=name, _pat_str=pat_str, _mergeable_ranks=dict(mergeable_ranks), _special_tokens=dict(special_tokens)
         )
-        self._model = files.read_model(given)
+        self._model = files.read_model(encoding)
         self.name = name
         n_tokens = len(mergeable_ranks) + len(special_tokens)
         if explicit_n_vocab is not None and (n_tokens != explicit_n_vocab or self.n_vocab != explicit_n_vocab):
@@ -127,9 +127,9 @@ class Encoding(Tokenizer):
     def encode_with_unstable(
         self, text: str, *, allowed_special: _Allowed = frozenset(), disallowed_special: _Disallowed = "all"
     ) -> tuple[list[int], list[list[int]]]:
-        """The ids of a text that stay whatever follows it, and the lists of ids that may come next, sorted.
+        """The ids of a text that stay the same whatever follows it, and the lists of ids that may come next, sorted.
 
-        Each of these reaches the end of the text, or beyond. Arguments and errors are those of `encode`.
+        Each list reaches the end of the text, or beyond. Arguments and errors are those of `encode`.
 
         >>> import nbbpe.tiktoken as tiktoken
         >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"th": 256, b"the": 257}
@@ -201,7 +201,7 @@ class Encoding(Tokenizer):
         skip_special_tokens : whether to skip the ids of special tokens; tiktoken has no such argument
         """
         if hasattr(tokens, "__next__"):
-            tokens = list(tokens)  # to look at them again
+            tokens = list(tokens)  # to read them twice
         try:
             return super().decode_bytes(tokens, skip_special_tokens=skip_special_tokens)
         except ValueError:
@@ -213,7 +213,7 @@ class Encoding(Tokenizer):
 
     def decode(self, tokens: Ids, errors: str = "replace", *, skip_special_tokens: bool = False) -> str:
         """The text that ids stand for. Other arguments and errors are those of `decode_bytes`."""
-        if type(tokens) is list:  # as below, at less cost
+        if type(tokens) is list:  # the same as below, in less time
             try:
                 return super().decode(tokens, errors, skip_special_tokens=skip_special_tokens)
             except ValueError:
@@ -221,18 +221,18 @@ class Encoding(Tokenizer):
         return self.decode_bytes(tokens, skip_special_tokens=skip_special_tokens).decode(errors=errors)
 
     def decode_with_offsets(self, tokens: Ids) -> tuple[str, list[int]]:
-        """The text, and the character in which each token starts. Errors are those of `decode_bytes`."""
+        """The text, and the index of the character in which each token starts. Errors are those of `decode_bytes`."""
         if hasattr(tokens, "__next__"):
             tokens = list(tokens)
         try:
             return super().decode_with_offsets(tokens)
         except (KeyError, OverflowError):
-            self.decode_tokens_bytes(tokens)  # which raises the error of the first of them, as tiktoken does
+            self.decode_tokens_bytes(tokens)  # raises the error of the first invalid id, as tiktoken does
             raise
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one token. Errors are those of `decode_bytes`."""
-        found = self._model.vocab.get(token) if type(token) is int else None  # as below, at less cost
+        found = self._model.vocab.get(token) if type(token) is int else None  # as below, in less time
         return super().decode_single_token_bytes(_in_32_bits(token)) if found is None else found
 
     def decode_tokens_bytes(self, tokens: Ids) -> list[bytes]:
@@ -257,14 +257,14 @@ class Encoding(Tokenizer):
 
 
 def _choice(allowed: _Allowed, disallowed: _Disallowed) -> tuple[_Allowed, Literal["all"] | Collection[str]]:
-    """The two arguments for a Tokenizer: if all are allowed, "all" disallows none, nor does anything that is false."""
+    """The two arguments as a Tokenizer takes them. "all" disallows none if all are allowed; nor does a false value."""
     if not disallowed or (isinstance(allowed, str) and isinstance(disallowed, str) and allowed == disallowed == "all"):
         return allowed, ()
     return allowed, disallowed
 
 
 def _in_32_bits(token: SupportsIndex) -> int:
-    """An id as int, also of a bool, which is an integer to tiktoken. Raises OverflowError where tiktoken does."""
+    """An id as int; a bool is one, as in tiktoken. Raises OverflowError for ids that tiktoken's type cannot hold."""
     token_id = operator.index(token)
     if not 0 <= token_id < _N_IDS:
         raise OverflowError(f"id {shown(token_id)} must be from 0 to {_N_IDS - 1:,}, as in tiktoken")
@@ -272,7 +272,7 @@ def _in_32_bits(token: SupportsIndex) -> int:
 
 
 def _valid(text: str) -> str:
-    """A text without lone surrogates, which tiktoken turns into pairs, or into U+FFFD."""
+    """The text with its surrogates replaced as in tiktoken: pairs by their character, lone ones by U+FFFD."""
     if not isinstance(text, str):
         raise TypeError(f"text must be str, as in tiktoken, not {type(text).__name__}")
     if has_surrogates(text):
@@ -281,7 +281,7 @@ def _valid(text: str) -> str:
 
 
 def get_encoding(encoding_name: str) -> Encoding:
-    """An encoding of tiktoken's by its name, made once. Raises ValueError or FileNotFoundError if there is none.
+    """One of tiktoken's encodings by its name; each is made once. Raises ValueError or FileNotFoundError if there is none.
 
     >>> import nbbpe.tiktoken as tiktoken
     >>> tiktoken.get_encoding("cl100k_base").encode("hello world")  # doctest: +SKIP
@@ -294,7 +294,7 @@ def get_encoding(encoding_name: str) -> Encoding:
         try:
             theirs = tiktoken_package()
         except ImportError:
-            model = read_model(encoding_name)  # which says what is missing
+            model = read_model(encoding_name)  # its error says what is missing
         else:
             model = files.read_model(theirs.get_encoding(encoding_name))
         found = _encodings[encoding_name] = Encoding._named(encoding_name, model)

@@ -1,4 +1,4 @@
-"""The Tokenizer: what makes one, and what Python asks of it. Its other methods are in tokenizer_methods/."""
+"""The class Tokenizer: its constructor, its special methods, and `verify`. The others are in tokenizer_methods/."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames, TokenizerBat
     special_tokens : strings; those that the vocab lacks get the next ids after its highest. Or a dict from string to id,
         like the property of this name, which must agree with the vocab where that has the id
     pattern : a name, a regex, a list of these, or None (see `nbbpe.train`)
-    max_pieces : how many pieces of text each thread caches with their ids; their bytes are limited to 64 for each, too
+    max_pieces : the most pieces of text that each thread caches with their ids; their bytes are limited to 64 times that
     normalizer : "NFC", "NFD", "NFKC" or "NFKD", the Unicode normal form (as in Python's `unicodedata`) that text is put
         into after its special tokens are found and before it is split; or a list of steps (see the property of this name);
         None to change nothing
@@ -51,9 +51,9 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames, TokenizerBat
     The examples of the methods go on with this `tok`.
     """
 
-    # Other modules of nbbpe use `_model` and `_of` (a tokenizer's data, and a tokenizer of such data), `_encoder`,
-    # `_specials`, `_recognised`, `_splitting_with` and `_allowed_tokens`; to users they promise nothing. Pickled
-    # tokenizers hold `_model`.
+    # Other modules of nbbpe use `_model` and `_of` (a tokenizer's data, and the constructor from such data), `_encoder`,
+    # `_specials`, `_recognised`, `_splitting_with` and `_allowed_tokens`; they are not public. Pickled tokenizers hold
+    # `_model`.
 
     def __init__(
         self,
@@ -83,13 +83,13 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames, TokenizerBat
         return hash(self.fingerprint)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Another process, or a copy, makes its own tables and its own cache, and keeps what a subclass has added.
-        everything = vars(self).copy()  # at once, as other threads may add to it
+        # A copy, also in another process, keeps attributes of a subclass, and makes its own tables and cache (`lazy`).
+        everything = vars(self).copy()  # in one step, as other threads may add attributes
         own = {name: each for name, each in everything.items() if not isinstance(getattr(type(self), name, None), lazy)}
         return {"_max_pieces": self._max_pieces, "_by_regex": self._by_regex, **own}
 
     def verify(self, text: str | None = None) -> dict[str, str]:
-        """Check on a text that tokenizers, tiktoken and mistral-common, as far as they are installed, give the same ids.
+        """Check that tokenizers, tiktoken and mistral-common, as far as they are installed, give the same ids for a text.
 
         The tokenizer is written as each library's file, and that library reads it and encodes the text.
 

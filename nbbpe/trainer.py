@@ -1,4 +1,4 @@
-"""Training: text to words to merges to a Tokenizer."""
+"""Train a Tokenizer: count the words of text, and learn merges from them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class _DefaultPattern(str):
-    """A default that can be told from the same string given by the user."""
+    """A default value that can be told from the same string given by the user."""
 
 
 _GPT2: PatternLike = _DefaultPattern("gpt2")
@@ -243,7 +243,7 @@ def _check_start(start: Tokenizer, special_tokens: Sequence[str], pattern: Patte
     for token in special_tokens:
         if token not in start.special_tokens:
             raise ValueError(
-                f"special token {token!r} is not one of the start's, which are used: add it beforehand, "
+                f"special token {token!r} is not a special token of start, whose own are used: add it to start first, "
                 "start=tok.with_special_tokens([...])"
             )
     if not isinstance(pattern, _DefaultPattern) and get_pattern(pattern).regexes != start._model.pattern.regexes:

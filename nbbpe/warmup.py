@@ -15,13 +15,12 @@ from .system.links import target_of
 
 
 class Warmup(NamedTuple):
-    """What `warmup` did.
+    """The result of `warmup`.
 
     n_compiled : how many kernels were compiled now; the others were on disk
     folders : where compiled kernels are stored, and how many in each; empty if they cannot be stored
     seconds : how long it took
-    n_lost : how many kernels could not be stored now, so that each process compiles them again; stderr says
-        why
+    n_lost : how many kernels could not be stored now, so that each process compiles them again; stderr says why
     """
 
     n_compiled: int
@@ -37,10 +36,10 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: str | Iterable[str] 
            NUMBA_CACHE_DIR if that is set, else the folder of the installed package, else the user's cache folder. Kernels
            in the package can be read by all of its users; the other two folders are the user's own. A folder that others
            can write to is not used, because kernels are code that runs
-    cpu  : processors to compile for, one or several, in place of this machine's: "x86-64", "x86-64-v2", "x86-64-v3" or
-           "x86-64-v4" where it is one of them, or "generic", each with more features if needed, as
-           "x86-64-v4+avx512vbmi+avx512vbmi2".
-           A process uses the kernels for exactly its processor, or else those that use most of its features
+    cpu  : processors to compile for, one or several, instead of this machine's: "generic", or on an x86 machine
+           "x86-64", "x86-64-v2", "x86-64-v3" or "x86-64-v4"; each with more features if needed, as in
+           "x86-64-v4+avx512vbmi+avx512vbmi2". A process uses the kernels for exactly its processor, or else those that
+           use most of its features
 
     A process looks for kernels in the folder `nbbpe` of its NUMBA_CACHE_DIR, and in `nbbpe/kernels/objects` of the
     installed package. Python, NumPy and system must be the same where they are used. Takes about 20 seconds for each
@@ -91,7 +90,7 @@ def _check_writable(folder: str) -> None:
 
 
 def compile_all(into: str | None) -> tuple[int, int]:
-    """Have all kernels stored for the processor of this process; (how many were compiled, and how many not stored)."""
+    """Compile and store all missing kernels for the processor of this process; returns (n_compiled, n_lost), see Warmup."""
     import pkgutil
 
     from . import kernels
@@ -101,7 +100,7 @@ def compile_all(into: str | None) -> tuple[int, int]:
     for module in pkgutil.walk_packages(kernels.__path__, f"{kernels.__name__}."):
         if not module.name.startswith(f"{kernels.__name__}.compiler"):
             importlib.import_module(module.name)
-    obtain.notice = "compiling kernels, 5 to 30 seconds ..."  # no advice to run what runs
+    obtain.notice = "compiling kernels, 5 to 30 seconds ..."  # the usual notice advises to run warmup
     missing = [] if plain.is_plain() else [each for each in jit.KERNELS if kernel_files.read(each.name) is None]
     if into is None and missing:
         compile_beside(missing[::-1])  # from the last one backwards: the two processes meet in the middle
@@ -113,8 +112,8 @@ def compile_all(into: str | None) -> tuple[int, int]:
 
 
 def store_tables(into: str | None) -> None:
-    """Have the tables of all named patterns and of none stored, where kernels are or in a folder, so that no process makes
-    them; and digests of the named ones, by which a custom regex is known to be one of them."""
+    """Store the tables of all named patterns and of no pattern, and the digests by which a custom regex is recognised as
+    one of the named ones: in the folder `into`, or with None where kernels are stored."""
     from .patterns.character_classes import classes_digest
     from .patterns.known_regexes import names_of_digests
     from .patterns.pattern import NAMED
@@ -124,13 +123,13 @@ def store_tables(into: str | None) -> None:
     classes_digest(into)
     names_of_digests(into)
     for pattern in [*NAMED.values(), get_pattern(None)]:
-        tables = pattern.tables  # which are stored where kernels are, if they were not there
+        tables = pattern.tables  # stores them where kernels are, if they are missing there
         if into is not None and tables is not None:
             store_pattern_tables(pattern.applied, tables, into)
 
 
 def _in_another_process(into: str | None, label: str) -> tuple[int, int]:
-    """`compile_all` for another processor, which Numba takes from its settings when it is imported."""
+    """Run `compile_all` for another processor in a new process, as Numba reads the processor when it is imported."""
     import subprocess
 
     from .kernels.compiler.beside import is_python, options_for_bytecode
@@ -145,8 +144,8 @@ def _in_another_process(into: str | None, label: str) -> tuple[int, int]:
         "NUMBA_CPU_NAME": processor,
         "NUMBA_CPU_FEATURES": (plus + features).replace("+", ",+").lstrip(","),
     }
-    # With the module search path of this process, and without the current folder, which may be a stranger's. Python uses
-    # only the entries that are str.
+    # Use the module search path of this process, without the current folder, which may be a stranger's. Python ignores
+    # entries that are not str.
     path = [str(Path(__file__).parents[1]), *(entry for entry in sys.path if isinstance(entry, str))]
     call = f"from nbbpe.warmup import compile_for_another; compile_for_another({into!r})"
     script = f"import sys; sys.path[:] = {path!r}; {call}"
@@ -162,11 +161,11 @@ def _in_another_process(into: str | None, label: str) -> tuple[int, int]:
 
 
 def compile_for_another(into: str | None) -> None:
-    """What the other process runs: prints what `compile_all` returns, or why it failed, which ends it with exit code 1."""
+    """Print what `compile_all` returns, or why it failed, and exit with 0 or 1: the code of the other process."""
     try:
-        said, code = " ".join(map(str, compile_all(into))), 0
+        message, code = " ".join(map(str, compile_all(into))), 0
     except Exception as error:
-        said, code = str(error) or type(error).__name__, 1
-    sys.stdout.buffer.write(said.encode(errors="backslashreplace"))
+        message, code = str(error) or type(error).__name__, 1
+    sys.stdout.buffer.write(message.encode(errors="backslashreplace"))
     sys.stdout.flush()
     sys.exit(code)
