@@ -171,7 +171,7 @@ class TokenizerBatches(TokenizerEncoding):
 
         max_length      : texts with more tokens are truncated to it, at the `truncation_side`; None truncates none
         pad_token, pad_id : the token to pad with, by name or by id; give one of the two, and it must be in the vocabulary
-        padding         : "longest" makes rows as long as the longest text (after truncation), "max_length" that long
+        padding         : "longest" makes rows as long as the longest text (after truncation), "max_length" as `max_length`
         padding_side    : where shorter texts are padded; models that generate want "left"
         pad_to_multiple_of : rows are as long as the next multiple of this number, 8 or 64 for some hardware
         dtype           : of the ids; int64 is what models take

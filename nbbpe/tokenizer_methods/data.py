@@ -23,10 +23,10 @@ _MAX_UINT16_VOCAB = 1 << 16
 
 
 class TokenizerData:
-    """What a Tokenizer is made of, and its tokens looked up."""
+    """The data of a Tokenizer as properties, and look-ups of its tokens."""
 
     _model: Model
-    name = "nbbpe"  # of tiktoken's Encoding
+    name = "nbbpe"  # as tiktoken's Encoding has one
 
     @classmethod
     def _of(cls, model: Model) -> Self:
@@ -102,9 +102,9 @@ class TokenizerData:
                            `max_token_length`, and of the `corpus` the numbers of `words` and `distinct_words` and a
                            `fingerprint`, a digest of the words with their counts (it does not depend on the order of the
                            texts or the number of workers); `rules`, `superwords`, `mixture`, `left_out` (what
-                           `min_word_count` skipped; of the words of the second stage, in `superwords`), `interrupted`,
+                           `min_word_count` skipped; `superwords` has that of the second stage), `interrupted`,
                            `start` (what was extended) and `earlier_starts` (a list of what that was extended from in turn,
-                           the latest first) where there are such
+                           the latest first), if there are any
         reduced_from       only after `truncate`, `prune` or `drop`: the `fingerprint` and `vocab_size` before
         """
         return self._model.provenance
@@ -145,9 +145,9 @@ class TokenizerData:
 
     @lazy
     def _ids(self) -> dict[bytes, int]:
-        """From bytes to id; of equal tokens the lowest id, or that of a character, not of its byte."""
+        """From the bytes of a token to its id: the lowest of equal ones, but that of a character, not of its byte token."""
         model = self._model
-        special = {token.encode(): token_id for token, token_id in model.special.items()}  # two may have one id
+        special = {token.encode(): token_id for token, token_id in model.special.items()}  # two of them may share an id
         ids = special | {token: token_id for token_id, token in sorted(model.vocab.items(), reverse=True)}
         if model.extras.byte_fallback:
             ids.update((bytes([byte]), token_id) for byte, token_id in enumerate(model.byte_ids.tolist()))

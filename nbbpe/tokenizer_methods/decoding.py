@@ -33,7 +33,7 @@ class TokenizerDecoding(TokenizerData):
         >>> tok.decode_bytes([258, 255])
         b'the\\xff'
         """
-        return self._decoding(skip_special_tokens).decode(ids)
+        return self._decoder_for(skip_special_tokens).decode(ids)
 
     def decode(self, ids: Ids, errors: str = "replace", *, skip_special_tokens: bool = False) -> str:
         """The text that ids stand for; `errors` says what to do with invalid UTF-8, as in bytes.decode.
@@ -47,7 +47,7 @@ class TokenizerDecoding(TokenizerData):
         'the cat'
         """
         check_errors(errors)
-        return self._decoding(skip_special_tokens).decode(ids, errors)
+        return self._decoder_for(skip_special_tokens).decode(ids, errors)
 
     def decode_arrow(self, data: Any, errors: str = "replace") -> Any:
         """The text of each list of an Arrow column of lists of ids, as `encode_arrow` gives one; nulls stay null.
@@ -110,7 +110,7 @@ class TokenizerDecoding(TokenizerData):
         ('the cat', [0, 3])
         """
         if isinstance(ids, (Iterator, MappingView)):
-            ids = list(ids)  # to look at them again
+            ids = list(ids)  # to read them twice
         text = self._decoder.decode_part(ids, "strict")
         lengths = self._model.packed.lengths_of(as_array(ids).astype(np.int64))
         ends = np.cumsum(lengths)
@@ -146,7 +146,7 @@ class TokenizerDecoding(TokenizerData):
     def _new_decoder(self, vocab: dict[int, bytes]) -> Decoder:
         return DecoderWithoutSpace(vocab) if self._model.adds_space else Decoder(vocab)
 
-    def _decoding(self, skip_special_tokens: bool) -> Decoder:
+    def _decoder_for(self, skip_special_tokens: bool) -> Decoder:
         if skip_special_tokens is False:  # as in most calls
             return self._decoder
         return self._decoder_of_text if check_bool("skip_special_tokens", skip_special_tokens) else self._decoder

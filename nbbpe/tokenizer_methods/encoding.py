@@ -60,7 +60,7 @@ class TokenizerEncoding(TokenizerData):
         """The ids of a text, as a list of int.
 
         text : str, or bytes, valid UTF-8 or not. Bytes may be any object with the buffer protocol (a bytearray, a
-            memoryview, a NumPy array of uint8, an mmap of a file), which is read where it lies and must not change
+            memoryview, a NumPy array of uint8, an mmap of a file), which is read in place and must not change
             meanwhile. Or an open binary file (open(path, "rb"), gzip.open(path)), which is read from its position to its
             end, two megabytes at a time. In a str, a lone surrogate that "surrogateescape" made of a byte means that byte,
             and any other the three bytes that "surrogatepass" gives
@@ -71,12 +71,12 @@ class TokenizerEncoding(TokenizerData):
         add_special_tokens : whether to add what the tokenizer's file puts around a text (its post_processor: a token at the
             start, for example), as in transformers
         num_threads : the most threads to use for a long text in memory, which is cut at certain boundaries; None for as
-            many as pay off. The ids are the same for any number. One thread encodes files, and each text that is changed
-            first, as by a normalizer, or of which `regex` splits most words (see `explain_pattern`)
+            many as pay off. The ids are the same for any number. One thread encodes a file, a text that is changed first,
+            as by a normalizer, and a text of which `regex` splits most words (see `explain_pattern`)
         dropout : the share of merges that is skipped at random at each step, from 0 to 1 (BPE dropout, Provilkov et al.
             2020), so that a model sees a text split in different ways: 0 for none, 1 for single bytes. Special tokens stay
-            whole. The text must be in memory, and one thread encodes it. An error where words have ends of their own, as
-            in CLIP's vocabulary
+            whole, and so do the ends of words in a vocabulary that has them, as CLIP's. The text must be in memory, and
+            one thread encodes it
         seed : an integer, the seed of the dropout. The seed and the bytes of the text alone decide the ids, so that a text
             gets the same ids in any batch and any number of threads; for other ids, give another seed, such as the number
             of the epoch. None for a new seed in each call
@@ -286,14 +286,14 @@ class TokenizerEncoding(TokenizerData):
         with part.open(specials, encoder.at_once, separator, tally) as reader:
             yield from encoder.encode_all(reader)
 
-    # Its docstring is there; the first parameter is the tokenizer.
+    # Its docstring is in idfiles/writer.py; its first parameter is the tokenizer.
     if TYPE_CHECKING:
         encode_file = encode_file
     else:
         encode_file = method_on_use("nbbpe.idfiles.writer", "encode_file")
 
     def _splitting_with(self, split_with: str | None) -> Self:
-        """This tokenizer, or one that is equal and has its pieces split by `regex`; see `splits_by_regex`."""
+        """This tokenizer, or an equal one that splits pieces as `split_with` says; see `splits_by_regex`."""
         if splits_by_regex(self._model.pattern, split_with) == self._by_regex:
             return self
         other = copy.copy(self)
@@ -350,7 +350,7 @@ class TokenizerEncoding(TokenizerData):
             return threads.encode_text(self._encoder, data, self._recognised(data, allowed, disallowed), most)
 
     def _dropout_encoder(self, dropout: float, seed: int | None) -> DropoutEncoder | None:
-        """For the arguments of `encode` of this name, which are checked; None if nothing is to be skipped."""
+        """The encoder for these arguments of `encode`, which are checked; None if no merge is to be skipped."""
         if dropout == 0 and seed is None:
             return None
         from ..encoding.dropout import DropoutEncoder, check_dropout
@@ -361,13 +361,13 @@ class TokenizerEncoding(TokenizerData):
         return DropoutEncoder(self._dropout_tables, share, seed)
 
     def _recognised(self, text: str | Data, allowed: Choice, disallowed: Choice) -> SpecialTokens | None:
-        """The special tokens to recognise in a text, None for none. ValueError where it holds a disallowed one."""
+        """The special tokens to recognise in a text, None for none. Raises ValueError if it holds a disallowed one."""
         chosen = self._choices.of(allowed, disallowed)
         chosen.check(text)
         return chosen.recognised
 
     def _sought(self, allowed: Choice, disallowed: Choice = NONE) -> SpecialTokens:
-        """The special tokens to look for in a file, where `disallowed` has no meaning. ValueError where it is given."""
+        """The special tokens to look for in a file. Raises ValueError if some are disallowed, which only a text can be."""
         if disallowed:
             raise ValueError(
                 "disallowed_special cannot be checked in a file before it is encoded: read the file, or mmap it"
@@ -375,10 +375,10 @@ class TokenizerEncoding(TokenizerData):
         return self._choices.of(allowed).recognised or pack_special_tokens({})
 
     def _allowed_tokens(self, allowed_special: Choice | None) -> list[str] | None:
-        """The special tokens to recognise in a source, a list, which is read for each part; None as in `encode_file`."""
+        """The special tokens to recognise in a source, as a list, since each part reads it; None as in `encode_file`."""
         return None if allowed_special is None else list(self._choices.of(allowed_special).tokens)
 
 
 def _is_short(text: object) -> TypeGuard[str | bytes]:
-    """Whether a text is plain and so short that what a call costs matters."""
+    """Whether a text is a str or bytes, and so short that the cost of a call matters."""
     return (type(text) is str or type(text) is bytes) and len(text) <= SHORT

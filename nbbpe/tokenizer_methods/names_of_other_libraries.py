@@ -1,4 +1,4 @@
-"""What other libraries' names and the command's are called here, for the errors of those who try them first."""
+"""Names of other libraries and of the command, with what to use instead: for the errors of users who try them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PUSH = "save_pretrained(folder, ...), and `hf upload organization/name folder`;
 _COMPARE = "nbbpe.inspection.compare(a, b, path)"
 _ENCODING = "nbbpe.load(name), or as in tiktoken the function of nbbpe.tiktoken"
 
-# Names of tokenizers, sentencepiece, minbpe, rustbpe, transformers, nanochat and Megatron, and what a Tokenizer has.
+# Methods in tokenizers, sentencepiece, minbpe, rustbpe, transformers, nanochat and Megatron, and what a Tokenizer has.
 OF_TOKENIZER = {
     "Decode": "decode(ids)",
     "DecodePieces": "decode(ids)",
@@ -101,7 +101,7 @@ OF_TOKENIZER = {
     "unk_token_id": _ID_OF,
 }
 
-# Those of modules, and of the command's subcommands, which are methods.
+# Names in other libraries' modules, and subcommands, which are methods here; and what to use instead.
 OF_MODULE = {
     "AutoTokenizer": "nbbpe.load(name_or_folder), or nbbpe.hf.NbbpeTokenizerFast",
     "BPE": _TRAIN,
@@ -135,9 +135,9 @@ OF_MODULE = {
 
 
 class _Elsewhere:
-    """A name that a Tokenizer lacks. To ask the class or a tokenizer for it, or to set it, raises AttributeError.
+    """A name that a Tokenizer lacks: to get or set it raises AttributeError, which says what to use instead.
 
-    A subclass may have the name: it can define it, as any other, and set it on its tokenizers.
+    A subclass may define the name, and set it on its tokenizers.
     """
 
     def __init__(self, name: str) -> None:
@@ -151,16 +151,16 @@ class _Elsewhere:
 
     def __set__(self, tokenizer: object, value: object) -> None:
         if NamesElsewhere in type(tokenizer).__bases__:
-            # A Tokenizer, as in tokenizer.pad_token = "<pad>": else it would be an attribute that nothing looks at.
+            # A Tokenizer itself, not of a subclass: tokenizer.pad_token = "<pad>" would have no effect.
             self.__get__(tokenizer, type(tokenizer))
         vars(tokenizer)[self._name] = value
 
 
 class NamesElsewhere:
-    """The names of other libraries, as attributes of a Tokenizer that say what they are called here.
+    """The names of other libraries, as attributes of a Tokenizer that raise an error.
 
-    With a `__getattr__` for these, Python would look up every name of a Tokenizer in more time: encoding a short text took
-    1.12 times as long, counting its tokens 1.25 times.
+    A `__getattr__` in their place would slow down every look-up of an attribute: encoding a short text took 1.12 times as
+    long, counting its tokens 1.25 times.
     """
 
     if not TYPE_CHECKING:  # type checkers report a call themselves, and a subclass may define its own
@@ -173,7 +173,7 @@ class NamesElsewhere:
             )
 
     def __dir__(self) -> Iterable[str]:
-        """The names that there are."""
+        """The names that can be used."""
         own = vars(self)  # of a subclass, which may also define some
         names = super().__dir__()
         return [name for name in names if name not in OF_TOKENIZER or name in own or hasattr(type(self), name)]

@@ -86,7 +86,7 @@ class TiktokenNames(TokenizerBatches, TokenizerDecoding):
         258
         """
         data = to_bytes(text_or_bytes)
-        found = self.token_to_id(data)  # of equal tokens the lowest id, not first that of a special token
+        found = self.token_to_id(data)  # given bytes, it returns the lowest id of equal tokens, not first a special one
         if found is None:
             raise KeyError(data)
         return found

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class TokenizerVocabulary(TokenizerEncoding):
     """Extends, reduces, counts and reports on the vocabulary of a Tokenizer."""
 
-    # Its docstring is there; the first parameter is the tokenizer.
+    # Its docstring is in vocabulary/frequencies.py; its first parameter is the tokenizer.
     if TYPE_CHECKING:
         frequencies = frequencies
     else:
@@ -54,12 +54,12 @@ class TokenizerVocabulary(TokenizerEncoding):
         return self._with_model(self._model.with_special_tokens(special_tokens))
 
     def rename_special_tokens(self, names: Mapping[str, str]) -> Self:
-        """A copy of this tokenizer where some special tokens have other names, and the same ids; this one does not change.
+        """A copy of this tokenizer with new names of some special tokens, and the same ids; this one does not change.
 
         names : a dict from special tokens to their new names
 
-        For tokens that a model keeps in reserve. Nothing else changes: how they are found, which of them are put around a
-        text, all other ids. Raises ValueError for a token that the tokenizer lacks, and for a name that it has already.
+        For tokens that a model keeps in reserve. Nothing else changes: how tokens are found, which are put around a text,
+        and all ids. Raises ValueError for a token that the tokenizer lacks, and for a name that it has already.
 
         >>> tok.rename_special_tokens({"<|endoftext|>": "<|im_end|>"}).encode("the<|im_end|>")
         [258, 263]
@@ -173,8 +173,8 @@ class TokenizerVocabulary(TokenizerEncoding):
 
         Tokens are dropped one after another: each time, of the tokens that no other token is made of, the one that the
         source uses least (of several, the one with the highest id). Its two parts take its place, and its uses are added to
-        theirs. Bytes and special tokens stay, and every token that stays can still be made. Where words have ends of their
-        own, as in CLIP's vocabulary, the byte `a</w>` stays as `a` does. Warns of a source without text.
+        theirs. Bytes and special tokens stay, and every token that stays can still be made. In a vocabulary with ends of
+        words, as CLIP's, `a</w>` stays as the byte `a` does. Warns of a source without text.
 
         Returns (tokenizer, old_to_new) as `truncate` does, for the rows of an embedding. Raises TypeError or ValueError for
         an `n` that is not an integer, is above this size, or is below what stays, and ValueError if it drops a token that
