@@ -1,4 +1,4 @@
-"""Text to ids and ids to text, and what surrounds both: batches, padding, tokens with offsets, streams.
+"""Encode text to ids and decode ids to text: also batches, padding, tokens with offsets, and streams.
 
 Read encoder.py first, then compiled_encoder.py.
 
@@ -7,9 +7,9 @@ encoder.py             the interface of all encoders
 new_encoder.py         which encoder a model needs
 compiled_encoder.py    kernels from text to ids, for a pattern with certain boundaries
 piece_regex_encoder.py kernels find the pieces, and `regex` splits new ones
-regex_encoder.py       `regex` splits documents
+regex_encoder.py       `regex` splits whole documents
 normalizing_encoder.py puts text into a normal form first
-prepared_encoder.py    does more than that to a text first
+prepared_encoder.py    makes other changes to text first
 dropout.py             skips merges at random (BPE dropout)
 encoder_state.py       the state of a thread that encodes: the cache of pieces, scratch
 pretoken_ids.py        the ids of separate pretokens
@@ -27,13 +27,13 @@ id_types.py            the dtype that a user asks for
 id_lists.py            ids as lists of int
 decoder.py             ids to bytes and text
 stream_decoder.py      the same, id by id as they arrive
-unstable.py            the ids that the end of a text may have when more follows
+unstable.py            the ids that the end of a text may get when more text follows
 njit_tables.py         tables for the user's own compiled code
 
 Tokens in a text
 tokens.py              tokens with their offsets
 token_display.py       how tokens are displayed
 offsets.py             offsets as Hugging Face's tokenizers counts them
-pretoken_numbers.py    which pretoken each token is of, as Hugging Face's tokenizers numbers words
+pretoken_numbers.py    the number of each token's pretoken, as Hugging Face's tokenizers numbers words
 alignment.py           two encodings of one text, aligned
 """

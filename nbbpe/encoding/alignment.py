@@ -1,4 +1,4 @@
-"""Two encodings of one text, aligned: the places where a token ends in both, and how the stretches between them differ."""
+"""Align two encodings of one text: find the places where a token ends in both, and compare the stretches between."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from ..model.packed_vocab import PackedVocab
 
-_MAX_STRETCHES = 200_000  # distinct stretches that are split differently, counted at most
+_MAX_STRETCHES = 200_000  # the most distinct stretches that are counted
 _LONGEST_STRETCH = 64  # bytes; longer ones say little to a reader
 
 
 class DifferentTexts(ValueError):
-    """The error where two tokenizers encode different texts, so that these have no alignment."""
+    """Two tokenizers change a text differently before they split it, so that their tokens cannot be aligned."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -26,9 +26,9 @@ class DifferentTexts(ValueError):
 
 
 def aligned(streams: Sequence[Iterator[NDArray[Any]]], vocabs: Sequence[PackedVocab]) -> Iterator[list[NDArray[Any]]]:
-    """Two encodings of one text, part by part: ids of both, which begin and end at the same bytes of the text.
+    """Yield the ids of two encodings of one text in parts that begin and end at the same bytes in both.
 
-    Raises DifferentTexts where they are not of the same number of bytes.
+    Raises DifferentTexts if the encodings stand for different numbers of bytes.
     """
     left: list[NDArray[Any]] = [np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)]
     sizes = [0, 0]  # bytes of text in what is left
@@ -61,8 +61,8 @@ class Differences:
     n_same      : tokens that are the same in both
     n_stretches : stretches that are split differently
     n_bytes     : the bytes of these
-    stretches   : how often each of them occurs, by its ids in both, as bytes; very long ones, and those first seen after
-        very many others, are not counted
+    stretches   : how often each of these occurs, by the bytes of its ids in both encodings; long ones are not counted, nor
+        new ones after very many others
     """
 
     def __init__(self, vocabs: Sequence[PackedVocab]) -> None:
@@ -91,11 +91,11 @@ def _ends(vocabs: Sequence[PackedVocab], ids: Sequence[NDArray[Any]]) -> list[ND
 
 
 def _common_ends(ends: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-    """How many tokens of each of two encodings there are up to each place where a token ends in both.
+    """For each place where a token ends in both encodings, the number of tokens up to it: an array for each encoding.
 
     ends : of the tokens of both, see `_ends`
     """
-    # A mark for each byte: to sort the ends of both takes four times as long.
+    # A mark for each byte: sorting the ends of both would take four times as long.
     is_end = np.zeros((2, 1 + max(int(each.max(initial=0)) for each in ends)), dtype=bool)
     for marks, each in zip(is_end, ends, strict=True):
         marks[each] = True
@@ -107,15 +107,15 @@ def _count_stretches(
     ids: Sequence[NDArray[Any]],
     bounds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
 ) -> None:
-    """Count stretches of two encodings, each given by where it ends and how many ids it has."""
+    """Add stretches of two encodings to the counts; in `bounds`, where each ends and how many ids it has."""
     of_both = [_stretches(part, *bound) for part, bound in zip(ids, bounds, strict=True)]
-    # First those of this part, in the loops of Counter, zip and map: a loop here takes up to twice as long.
+    # Count this part first, in the loops of Counter, zip and map: a loop here would take up to twice as long.
     for stretch, count in Counter(zip(*of_both, strict=True)).items():
         if stretch in stretches or len(stretches) < _MAX_STRETCHES:
             stretches[stretch] += count
 
 
 def _stretches(ids: NDArray[Any], stops: NDArray[np.int64], n_ids: NDArray[np.int64]) -> Iterator[bytes]:
-    """The bytes of each stretch of some ids; see `_count_stretches`."""
+    """The bytes of the ids of each stretch; see `_count_stretches`."""
     data, size = np.ascontiguousarray(ids).tobytes(), ids.itemsize
     return map(data.__getitem__, map(slice, ((stops - n_ids) * size).tolist(), (stops * size).tolist()))

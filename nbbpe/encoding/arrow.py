@@ -1,4 +1,4 @@
-"""Arrow arrays of strings to arrays of lists of ids, and back."""
+"""Encode Arrow arrays of strings to arrays of lists of ids, and decode these."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def encode_arrow(encoder: Encoder, data: Any, specials: SpecialTokens, field: st
     most = check_threads(num_threads)
     arrow = require("pyarrow", "Arrow data")
     check_collected(data, "data")
-    if not is_arrow(data):  # pyarrow would take letters, or names, for texts
+    if not is_arrow(data):  # else pyarrow would take the letters of a str, or the names of a dict, for texts
         check_texts(data)
     found, _ = arrow_columns(data, field)
     columns = list(map(as_strings, found))
@@ -57,7 +57,7 @@ def encode_arrow(encoder: Encoder, data: Any, specials: SpecialTokens, field: st
 
 
 def _lists(arrow: Any, column: Any, ends: NDArray[np.int64], ids: NDArray[Any]) -> Any:
-    """An Arrow array of lists, null where a column is; `ends` says for its other rows where their ids end, after a 0."""
+    """Make an Arrow array of lists, null where a column is; `ends` is 0 and where the ids of each other row end."""
     if len(ids) > _MOST_IDS:
         raise ValueError(
             f"an Arrow array of {len(column):,} texts would have {len(ids):,} ids, and its lists hold {_MOST_IDS:,} at "
@@ -94,15 +94,15 @@ def decode_arrow(decoder: Decoder, vocab: PackedVocab, data: Any, errors: str, d
         raise ValueError(f"data must be a column of lists of ids, which are integers, and is of type {kind}")
     results: list[Any] = []
     for chunk in column.chunks if isinstance(column, arrow.ChunkedArray) else [column]:
-        chunk.validate(full=True)  # files and streams may hold offsets that lead anywhere
+        chunk.validate(full=True)  # files and streams may hold invalid offsets
         values, n_ids = _flat(chunk)
         if values.null_count:
-            _say_which_row(decoder, chunk, sum(map(len, results)))
+            _raise_for_row(decoder, chunk, sum(map(len, results)))
         ids = numpy_numbers(values)
         try:
             text = decoder.decode_part(ids)
         except ValueError:
-            _say_which_row(decoder, chunk, sum(map(len, results)))
+            _raise_for_row(decoder, chunk, sum(map(len, results)))
             raise
         offsets = starts_of(vocab.lengths_of(ids))[starts_of(n_ids)]  # in bytes
         if drops_space:
@@ -130,15 +130,15 @@ def _without_spaces(text: bytes, offsets: NDArray[np.int64]) -> tuple[bytes, NDA
 
 
 def _flat(lists: Any) -> tuple[Any, NDArray[Any]]:
-    """The ids of all rows of an Arrow array of lists, and how many each row has, which is none for nulls."""
+    """The ids of all rows of an Arrow array of lists, and how many each row has: 0 for a null."""
     if len(lists) and not lists.null_count and str(lists.type).startswith(("list<", "large_list<")):
-        offsets = numpy_numbers(lists.offsets)  # as below, without an import that takes a process 0.1 s
+        offsets = numpy_numbers(lists.offsets)  # the same as below, without importing pyarrow.compute, which takes 0.1 s
         return lists.values[offsets[0] : offsets[-1]], np.diff(offsets)
     lengths = numpy_numbers(require("pyarrow.compute", "Arrow data").list_value_length(lists))
     return lists.flatten(), np.where(is_valid(lists), lengths, 0)
 
 
-def _say_which_row(decoder: Decoder, chunk: Any, n_before: int) -> None:
+def _raise_for_row(decoder: Decoder, chunk: Any, n_before: int) -> None:
     """Raise ValueError for the first row of ids that cannot be decoded; `n_before` rows are in other chunks before it."""
     for row, ids in enumerate(chunk.to_pylist(), n_before):
         if None in (ids or ()):
@@ -150,7 +150,7 @@ def _say_which_row(decoder: Decoder, chunk: Any, n_before: int) -> None:
 
 
 def _cut(column: Any, n_bytes: int) -> list[Any]:
-    """An array in slices of about so many bytes; none for an empty one."""
+    """Cut an array into slices of about `n_bytes` bytes; an empty array has none."""
     n_parts = min(max(round(n_bytes_of(column) / n_bytes), 1), max(len(column), 1))
     bounds = [len(column) * i // n_parts for i in range(n_parts + 1)]
     return [column.slice(bounds[i], bounds[i + 1] - bounds[i]) for i in range(n_parts) if len(column)]

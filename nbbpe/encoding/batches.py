@@ -1,4 +1,4 @@
-"""Many texts in one call: batches, divided among threads if there is enough text, and segments of one text."""
+"""Encode many texts in one call: batches, divided among threads if there is enough text, and segments of one text."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .encoder import SHORT, Encoder
 from .special_choice import Chosen, pack_special_tokens
 from .threads import MemoryPart, check_threads, encode_parts, part_bytes, stretches, threads_for
 
-_FEW = 32  # texts; up to so many are encoded one by one in less time than it takes to start a batch
+_FEW = 32  # texts; encoding up to so many short ones one by one takes less time than starting a batch
 
 
 class FlatBatch(NamedTuple):
     """The ids of several texts in one array.
 
-    ids    : [n_ids]              those of all texts, one text after another
-    starts : int64[n_texts + 1]   those of text i are ids[starts[i]:starts[i + 1]]
+    ids    : [n_ids]              the ids of all texts, one text after another
+    starts : int64[n_texts + 1]   the ids of text i are ids[starts[i]:starts[i + 1]]
     """
 
     ids: NDArray[Any]
@@ -53,14 +53,14 @@ def encode_batch_flat(
     n_threads = threads_for(n_bytes, most)
     if n_threads == 1 and len(rows.texts) <= _FEW and rows.sizes.max(initial=0) <= SHORT:
         short = (encoder.encode_short(text, chosen.recognised, np.ndarray) for text in rows.texts)
-        found = list(takewhile(lambda ids: ids is not None, short))  # as after one None, the others would be for nothing
+        found = list(takewhile(lambda ids: ids is not None, short))  # the rest would be wasted after a None
         if len(found) == len(rows.texts):
             starts = np.cumsum([0, *map(len, found)], dtype=np.int64)
             return np.concatenate([np.empty(0, dtype=encoder.dtype), *found]), starts
     parts: list[MemoryPart] = []
-    size = part_bytes(n_bytes + len(rows.sizes), n_threads)  # with what separates texts
+    size = part_bytes(n_bytes + len(rows.sizes), n_threads)  # with a separator for each text
     for first, last in cut_rows(rows, size):
-        if rows.sizes[first] > 2 * size:  # then it is alone
+        if rows.sizes[first] > 2 * size:  # such a text is a stretch of its own
             *begin, end = stretches(encoder, rows.texts[first], specials, n_threads)
             if begin:
                 parts += [*begin, end._replace(ends_text=True)]

@@ -1,4 +1,4 @@
-"""Encoding in kernels from text to ids, for a pattern with certain boundaries, with a cache of pieces for each thread."""
+"""Encode text to ids in kernels, for a pattern with certain boundaries; each thread has its own cache of pieces."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from .encoder import Encoder
 from .encoder_state import OUT_BYTES, EncoderState, Fixed
 from .id_lists import FEW, list_of
 
-# The limits for states that no thread uses: their memory together for each processor, and their number.
+# Limits of all states that no thread uses: bytes for each processor, and their number.
 _IDLE_BYTES, _MOST_IDLE = 128 << 20, 64
 
 
 class CompiledEncoder(Encoder):
-    """The compiled tables of one tokenizer. Each thread borrows its own state."""
+    """Encodes with the compiled tables of one tokenizer. Each thread borrows a state of its own."""
 
     at_once = False
     in_python = False
@@ -53,15 +53,15 @@ class CompiledEncoder(Encoder):
 
     @contextmanager
     def _borrowed(self) -> Iterator[EncoderState]:
-        """A state that no other thread uses, for the time of a `with`. It goes back to `_idle`, except after an error that
-        may have left it half changed (such as Ctrl-C)."""
+        """Lend a state that no other thread uses. It goes back to `_idle`, except after an error that may have left it half
+        changed (such as Ctrl-C)."""
         try:
             state = self._idle.pop()
         except IndexError:
             state = EncoderState(self._fixed, self._specials)
         try:
             yield state
-        except GeneratorExit:  # its borrower needs to do nothing: no call was in progress
+        except GeneratorExit:  # the borrower was closed between two calls: the state is complete
             self._give_back(state)
             raise
         self._give_back(state)
@@ -86,12 +86,12 @@ class CompiledEncoder(Encoder):
         except IndexError:
             state = EncoderState(self._fixed, self._specials)
         if specials is None:
-            what = ORDINARY
+            mode = ORDINARY
         else:
-            what = WITH_SPECIALS
+            mode = WITH_SPECIALS
             if specials is not state.specials:
                 state.look_for(specials)
-        n_ids = self._encode_pieces(state.at, text, what)
+        n_ids = self._encode_pieces(state.at, text, mode)
         ids: Any
         if n_ids < 0:
             ids = None
@@ -162,8 +162,8 @@ class CompiledEncoder(Encoder):
     def _encode_windows(
         self, reader: Windows, out: NDArray[Any] | None, ends: list[NDArray[np.int64]] | None = None
     ) -> int:
-        """Encode all windows of a reader into `out`, which has room for all of them, or with None only count the ids;
-        returns their number. To `ends` are added how many there are up to each break without id."""
+        """Encode all windows of a reader into `out`, which has room for all ids, or with None only count them. Returns the
+        number of ids, and adds to `ends` arrays of how many there are up to each break without id."""
         step = 0 if out is None else self._id_size
         with self._borrowed() as state:
             state.expect(reader.n_expected)
@@ -178,7 +178,7 @@ class CompiledEncoder(Encoder):
                     status, taken, end, n_ids = self._advance(window, taken, state, room, n_ids, step, marks)
                     if status == encode_state.NEED_OUT:
                         if out is not None:
-                            raise RuntimeError(f"{len(out):,} ids have no room for those of a text of {window.end:,} bytes")
+                            raise RuntimeError(f"{len(out):,} ids are too few for a text of {window.end:,} bytes")
                         state.need_out((end - taken) * self._id_size)
                 if ends is not None and marks is not None:
                     is_done = (window.start < window.breaks[:, 1]) & (window.breaks[:, 1] <= taken)
@@ -195,7 +195,7 @@ class CompiledEncoder(Encoder):
         step: int,
         marks: NDArray[np.int64] | None,
     ) -> tuple[int, int, int, int]:
-        """Encode a window from a position on, until everything that can be encoded is, or `out` is full.
+        """Encode a window from a position on, up to its last certain boundary, or until `out` is full.
 
         step : bytes of an id; or 0 to count the ids only (see encode_state.Work)
 
@@ -218,7 +218,7 @@ class CompiledEncoder(Encoder):
             step=step,
             piece_end=position,
         )
-        work = state.work.data  # single numbers of it are read and written faster
+        work = state.work.data  # a memoryview, in which single numbers are read and written faster
         while True:
             status = -min(self._encode_pieces(state.at, b"", WORK_ALONE), 0)
             position, piece_end, n_ids = work[encode_state.POSITION], work[encode_state.PIECE_END], work[encode_state.N_IDS]
@@ -238,12 +238,14 @@ class CompiledEncoder(Encoder):
     def _encode_long(
         self, state: EncoderState, window: Window, position: int, piece_end: int, out: NDArray[Any], used: int
     ) -> int:
-        """Encode a piece of a window, see encode_new_piece.encode_long_piece; the ids are written after the first `used`
-        bytes of `out`. -NEED_LONG if the kernel for other pieces can do it now."""
+        """Encode a long piece (see encode_new_piece.encode_long_piece) into `out`, after its first `used` bytes.
+
+        Returns the number of bytes written, or minus a status: NEED_LONG if the usual kernel can encode the piece now.
+        """
         copy = padded(window.data[position:piece_end].data)  # the text may be in memory of another owner, who may change it
         n, ends_text = piece_end - position, window.ends_text(piece_end)
 
-        # It refers to the arrays themselves, as it goes on to its end when Ctrl-C has ended this method.
+        # This closure keeps the arrays alive, as it runs to its end even if Ctrl-C has ended this method.
         def encode() -> int:
             at, ids_at = copy.ctypes.data, out.ctypes.data + used
             return int(encode_new_piece.encode_long_piece(state.at, at, n, ids_at, self._id_size, ends_text))

@@ -1,4 +1,4 @@
-"""Ids to bytes and text: by a compiled loop, or by one look-up for each id if loading the loop would not pay off."""
+"""Decode ids to bytes and text: by a compiled loop, or by one look-up for each id if loading the loop would not pay off."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..system.lazy import lazy
 # Integers of any type but bool, those of NumPy and torch too.
 Ids = Iterable[SupportsIndex] | NDArray[Any]
 
-# How many ids are looked up one by one (40 ns each, 5 in the compiled loop) before that loop is loaded: if kernels are in
-# use already, when loading takes some milliseconds, and if the kernel loader must be imported first.
+# How many ids are looked up one by one (40 ns each; 5 ns in the compiled loop) before the loop is loaded: if kernels are in
+# use already, so that loading takes milliseconds, and if the kernel loader must be imported first.
 _MANY = 1 << 14
 _VERY_MANY = 1 << 20
 # Ids that are decoded together: their bytes stay in the core's cache, and Ctrl-C is handled between. With eight times as
@@ -29,14 +29,14 @@ _ROOM, _KEPT_ROOM = 1 << 14, 1 << 20  # bytes of room: at first, and at most bet
 
 
 def check_in_order(ids: object) -> None:
-    """Raise TypeError, which says what to do instead, for what has numbers that are not ids in an order."""
+    """Raise TypeError, with advice, for bytes and for containers whose items are not all ids, or are in no order."""
     if isinstance(ids, (bytes, bytearray)) or (isinstance(ids, memoryview) and ids.itemsize == 1):
         way_out = ": np.frombuffer(data, dtype) gives the ids of raw bytes, and nbbpe.TokenFile(path) those of a file"
     elif isinstance(ids, Mapping):
         way_out = ", whose keys would be decoded: give one of its values"
     elif isinstance(ids, (set, frozenset)):
         way_out = ", which has no order"
-    elif type(ids).__name__ == "MaskedArray":  # of NumPy, whose module for it is not imported yet by most
+    elif type(ids).__name__ == "MaskedArray":  # by name, as numpy.ma is rarely imported
         way_out = ", whose masked ids would be decoded, too: give its compressed() to leave them out, or its data"
     else:
         return
@@ -44,14 +44,14 @@ def check_in_order(ids: object) -> None:
 
 
 def check_errors(errors: object) -> None:
-    """Raise TypeError for what cannot say what to do with invalid UTF-8; for None, a Decoder would give bytes."""
+    """Raise TypeError unless `errors` is a str; for None, a Decoder would return bytes."""
     if not isinstance(errors, str):
         way_out = "decode_bytes gives bytes" if errors is None else "skip_special_tokens is given by its name"
         raise TypeError(f'errors must be a str as in bytes.decode, such as "strict", not {shown(errors)}; {way_out}')
 
 
 def as_array(ids: Any) -> NDArray[Any]:
-    """An array of another library as one of NumPy; one that is in the memory of a GPU is copied from there."""
+    """Convert an array of another library to NumPy; one in the memory of a GPU is copied from there."""
     try:
         return np.asarray(ids)
     except TypeError:
@@ -61,7 +61,7 @@ def as_array(ids: Any) -> NDArray[Any]:
 
 
 class _Out:
-    """Room for decoded bytes; used by one thread at a time."""
+    """A buffer for decoded bytes, with the kernel's state; used by one thread at a time."""
 
     def __init__(self, n_bytes: int, pool: NDArray[np.uint8], places: NDArray[np.int64]) -> None:
         from ..kernels.encoding.decode_ids import compiled_decode_ids, new_state
@@ -81,7 +81,7 @@ class Decoder:
     def __init__(self, vocab: dict[int, bytes]) -> None:
         self._vocab = vocab
         self._idle: list[_Out] = []  # append and pop are atomic; empty until the first use of the compiled loop
-        self._n_ids = 0  # ids that were decoded until then
+        self._n_ids = 0  # ids that were decoded before that
 
     def decode_part(self, ids: Ids, errors: str | None = None) -> Any:
         """The bytes of ids, which may be some of a text's; or with `errors`, as in bytes.decode, the text as a str.
@@ -90,7 +90,7 @@ class Decoder:
         """
         decoded: Any
         if type(ids) is list:  # the same as below, in less time
-            if len(ids) == 1 and type(ids[0]) is int and (token := self._vocab.get(ids[0])) is not None:  # of a stream
+            if len(ids) == 1 and type(ids[0]) is int and (token := self._vocab.get(ids[0])) is not None:  # as for a stream
                 return token if errors is None else token.decode(errors=errors)
             if self._idle and len(ids) <= _AT_ONCE and (decoded := self._copy(ids, 0, -1, errors)) is not None:
                 return decoded
@@ -120,7 +120,7 @@ class Decoder:
     decode = decode_part  # of all ids of a text
 
     def _in_blocks(self, ids: list[Any] | NDArray[Any], errors: str | None) -> Any:
-        """As `decode_part`, of a list or an array of any length."""
+        """As `decode_part`, for a list or an array of any length."""
         by_kernel = self._kernel_pays(len(ids))
         if len(ids) <= _AT_ONCE:
             return self._decode_block(ids, errors, by_kernel)
@@ -129,7 +129,7 @@ class Decoder:
         return data if errors is None else data.decode(errors=errors)
 
     def _decode_block(self, ids: list[Any] | NDArray[Any], errors: str | None, by_kernel: bool, start: int = 0) -> Any:
-        """As `decode_part`; an error gives the index from `start` on."""
+        """As `decode_part`, for at most _AT_ONCE ids; `start` is the index of the first one, for errors."""
         if by_kernel:
             if isinstance(ids, list):
                 decoded = self._copy(ids, 0, -1, errors)
@@ -141,7 +141,7 @@ class Decoder:
         return self._join(ids if isinstance(ids, list) else ids.tolist(), errors, start)
 
     def _join(self, ids: list[Any], errors: str | None, start: int) -> Any:
-        """As `decode_part`, by look-ups; an error gives the index from `start` on."""
+        """As `_decode_block`, by look-ups."""
         if list(map(type, ids)).count(int) < len(ids):  # takes half the time of a set of types
             ids = [self._plain_int(token_id, place) for place, token_id in enumerate(ids, start)]
         try:
@@ -154,7 +154,10 @@ class Decoder:
         return data if errors is None else data.decode(errors=errors)
 
     def _copy(self, ids: object, ids_at: int, n: int, errors: str | None) -> Any:
-        """As `decode_part`, by the kernel; None if one of the ids has no token in its tables."""
+        """As `decode_part`, by the kernel; None if its tables lack an id.
+
+        Takes a list; or None, and an address of `n` int64.
+        """
         idle = self._idle
         try:
             out = idle.pop()
@@ -162,7 +165,7 @@ class Decoder:
             out = _Out(_ROOM, *self._pool)
         n_bytes = out.decode_ids(out.state_at, ids, ids_at, n)
         while n_bytes > out.n_bytes:
-            out = _Out(n_bytes + n_bytes // 8, *self._pool)  # more, as the next ids may have some more
+            out = _Out(n_bytes + n_bytes // 8, *self._pool)  # some more, as the next ids may need it
             n_bytes = out.decode_ids(out.state_at, ids, ids_at, n)
         decoded: Any = None
         if n_bytes >= 0:
@@ -180,7 +183,7 @@ class Decoder:
 
     @lazy
     def _pooled(self) -> dict[int, bytes]:
-        """The tables of the compiled loop; a text with ids that they lack is decoded by look-ups."""
+        """The tokens in the tables of the compiled loop; ids of which one is not in them are decoded by look-ups."""
         return without_far_ids(self._vocab)
 
     def _kernel_pays(self, n_ids: int) -> bool:

@@ -1,8 +1,8 @@
-"""Encoding with BPE dropout: each document has its own random numbers, which its bytes and the seed decide.
+"""Encode with BPE dropout: each document has its own random numbers, which depend on its bytes and the seed alone.
 
-So a document gets the same ids in any batch, at any place, in any number of threads and on any machine. The number of a
-document within a call could not promise that, as it changes with the order and the size of batches. For other ids of the
-same document, take another seed, such as the number of the epoch.
+So a document gets the same ids in any batch, at any place, in any number of threads and on any machine. (Random numbers
+from the number of a document within a call would change with the order and the size of batches.) For other ids of the same
+document, take another seed, such as the number of the epoch.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NAME = b"nbbpe dropout"  # makes these digests differ from any others
 
 
 def check_dropout(dropout: object, seed: object) -> tuple[float, int | None]:
-    """The arguments of this name. Raises TypeError or ValueError for invalid ones."""
+    """The arguments `dropout` and `seed` of `encode`, checked. Raises TypeError or ValueError for invalid ones."""
     is_number = isinstance(dropout, (int, float, np.integer, np.floating)) and not isinstance(dropout, bool)
     if not is_number:
         raise TypeError(f"dropout must be a number from 0 to 1, not {shown(dropout)}")
@@ -51,7 +51,7 @@ def check_dropout(dropout: object, seed: object) -> tuple[float, int | None]:
 class DropoutTables(NamedTuple):
     """The tables that encoding with dropout needs.
 
-    n_kept : the first merges that are never dropped, see `Model.n_symbol_merges`
+    n_kept : how many of the first merges are never dropped, see `Model.n_symbol_merges`
     """
 
     encoder: Encoder
@@ -68,8 +68,8 @@ class DropoutEncoder:
         self.dtype = tables.encoder.dtype
         self._tables = tables
         self._threshold = np.uint64(round(dropout * (1 << SHARE_BITS)))
-        given = os.urandom(16) if seed is None else str(seed).encode()
-        self._key = hashlib.blake2b(given, digest_size=32, person=_NAME).digest()
+        seed_bytes = os.urandom(16) if seed is None else str(seed).encode()
+        self._key = hashlib.blake2b(seed_bytes, digest_size=32, person=_NAME).digest()
 
     def encode_document(self, document: bytes, specials: SpecialTokens) -> NDArray[Any]:
         """The ids of one document."""
@@ -112,7 +112,7 @@ class _Work:
         self._scratch = dropout_scratch(self._longest)
 
     def encode(self, window: Window, random: NDArray[np.uint64]) -> NDArray[Any]:
-        """The ids of a document, with its special tokens; random : uint64[1], modified."""
+        """The ids of a document, with its special tokens; `random`, uint64[1], is the generator's state, modified."""
         out = np.empty(window.end - window.start, dtype=self._tables.encoder.dtype)
         start, n_ids = window.start, 0
         for end, next_start, token_id in [*window.breaks.tolist(), (window.end, window.end, NO_ID)]:

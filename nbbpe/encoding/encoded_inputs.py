@@ -1,4 +1,4 @@
-"""The ids of inputs, part by part and in this process, for what counts or compares them."""
+"""Encode inputs part by part in this process, for functions that count or compare ids."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def encoded_inputs(
 
 @contextmanager
 def _naming(each: Input) -> Iterator[None]:
-    """Have the error of a byte that the vocabulary lacks name the file; those of reading name it already."""
+    """Add the file's name to the error of a byte that the vocabulary lacks; errors of reading name it already."""
     try:
         yield
     except LackingByte as error:

@@ -1,4 +1,4 @@
-"""The interface of all encoders: text in its several forms to arrays of ids."""
+"""The interface of all encoders, which turn text in several forms into arrays of ids."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ..text.windows import WINDOW, Reader, Window, Windows, concatenated
 if TYPE_CHECKING:
     from ..kernels.pieces.pattern_tables import PatternTables
 
-SHORT = 1 << 12  # bytes of a text; below, the call takes longer than the encoding, so such a text takes a shorter way
+SHORT = 1 << 12  # bytes of a text; for a shorter one a call costs more than encoding, so it takes a faster path
 
 
 class Encoder(ABC):
     """Encodes for one tokenizer. Safe to use from several threads.
 
-    A subclass defines how one window is encoded, and how all windows of a reader are. The other methods use these two, and
-    are overridden where there is a faster way.
+    A subclass defines how a text, one window and all windows of a reader are encoded. The other methods use these three,
+    and are overridden where there is a faster way.
 
     in_python : whether much of the work runs in Python, so that threads would wait for each other
-    cut_by    : the tables of a pattern, at whose certain boundaries a text can be cut for several threads; None where one
-        thread encodes all of it
+    cut_by    : the tables of a pattern, at whose certain boundaries a text can be cut for several threads; None if one
+        thread must encode all of it
     """
 
     in_python: bool
@@ -47,17 +47,17 @@ class Encoder(ABC):
     def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
         """The ids of a text, as a new array; the special tokens in `specials` are recognised.
 
-        A str must not be of a derived type.
+        A str must not be of a subclass of str.
         """
 
     def for_text(
         self, text: str | Data, specials: SpecialTokens | None
     ) -> tuple[Encoder, str | Data, SpecialTokens | None]:
-        """Which encoder encodes a text, and its arguments: another one where this one would only pass the text on."""
+        """The encoder to use for a text, and its arguments: another encoder if this one would only pass the text on."""
         return self, text, specials
 
     def encode_given(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
-        """As `encode_text`, of what `for_text` gave, which takes long to find out."""
+        """As `encode_text`, for arguments that `for_text` returned, whose checks take long and are not repeated."""
         return self.encode_text(text, specials)
 
     def count_given(self, text: str | Data, specials: SpecialTokens | None) -> int:
@@ -66,21 +66,20 @@ class Encoder(ABC):
 
     @abstractmethod
     def encode_window(self, window: Window) -> NDArray[Any]:
-        """The ids of a window after which no text follows, its breaks included."""
+        """The ids of a window after which no text follows, including those of its breaks."""
 
     @abstractmethod
     def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-        """The ids of everything that a reader reads, part by part, each with the number of ids before each break without
-        id.
+        """Yield the ids of everything that a reader reads, in parts.
 
-        A part is valid until the next one is requested.
+        With each part comes how many of its ids are before each break without id. It is valid until the next is requested.
         """
 
     def encode_to(self, reader: Windows, room: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The ids of everything that a reader reads, and how many there are up to each break without id.
 
-        room : where the ids may be written, from its beginning on; longer by SPARE_BYTES than the text as bytes. Otherwise
-            they are in new memory
+        room : an array that the ids may be written into, from its beginning; longer by SPARE_BYTES than the text in bytes.
+            Otherwise the result is a new array
         """
         parts, ends, n_ids = [np.empty(0, dtype=self.dtype)], [np.empty(0, dtype=np.int64)], 0
         for ids, marks in self.encode_all(reader):
@@ -90,19 +89,18 @@ class Encoder(ABC):
         return np.concatenate(parts), np.concatenate(ends)
 
     def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
-        """The ids of a short str or bytes; None for every other object: `encode_text` encodes it or raises.
+        """The ids of a short str or bytes; None for any other object, which `encode_text` encodes or refuses.
 
         form : the type of the result: np.ndarray (a new array), list, or int (the number of ids)
         """
         return None
 
     def allowing(self, specials: SpecialTokens) -> tuple[Encoder, SpecialTokens]:
-        """The encoder for readers that look for some special tokens, and the tokens that the reader itself must look
-        for."""
+        """The encoder to use if `specials` are recognised, and the special tokens that its readers must look for."""
         return self, specials
 
     def reading(self, reader: Windows) -> Windows:
-        """The windows of a reader as this encoder splits them: rewritten, where it rewrites text first."""
+        """The windows of a reader as this encoder splits them: rewritten, if it rewrites text first."""
         return reader
 
     def encode_source(self, source: Source, n_bytes: int | None, specials: SpecialTokens) -> NDArray[Any]:
@@ -130,7 +128,7 @@ class Encoder(ABC):
 
 
 class RewritingEncoder(Encoder):
-    """Rewrites text, as a subclass says in `for_text`, `reading` and `window_of`, and passes it to another encoder."""
+    """Rewrites text, as a subclass defines in `for_text`, `reading` and `window_of`, and passes it to another encoder."""
 
     in_python = True
 
@@ -151,7 +149,7 @@ class RewritingEncoder(Encoder):
     ) -> Any:
         """The ids of a short text from its rewritten stretches, see `between` in text/special_search.py; as `encode_short`.
 
-        specials : what is found in the stretches
+        specials : the special tokens to recognise in the stretches
         """
         if len(stretches) == 1:
             return self._encoder.encode_short(stretches[0][0], specials, form)
@@ -164,7 +162,7 @@ class RewritingEncoder(Encoder):
         return ids if form is list else len(ids) if form is int else np.array(ids, dtype=self.dtype)
 
     def encode_given(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
-        if len(text) > WINDOW and not self.at_once:  # which is not held in memory a second time
+        if len(text) > WINDOW and not self.at_once:  # in windows, without a rewritten copy of all of it
             encoder, sought = self.allowing(specials or new_special_tokens([]))
             return encoder.encode_windows(text_windows(text, sought))
         return self.encode_window(self.window_of(to_bytes(text), specials))
@@ -183,5 +181,5 @@ class RewritingEncoder(Encoder):
         return self._encoder.encode_window(window)
 
     def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-        """See Encoder. The reader gives text as it is."""
+        """See Encoder. The reader gives text that is not rewritten yet."""
         return self._encoder.encode_all(self.reading(reader))

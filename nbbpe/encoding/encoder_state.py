@@ -24,14 +24,14 @@ from ..kernels.pieces.special_tokens import SpecialTokens
 # Bytes of the longest pretoken that scratch (20 bytes for each of its bytes) has room for: at first, and at most between
 # calls.
 _FIRST_SCRATCH, _KEPT_SCRATCH = SHORT, 1 << 18
-_LONG_TEXT, _LARGE_TEXT = 1 << 19, 1 << 22  # bytes of text for which a table is large at once, and twice as large
+_LONG_TEXT, _LARGE_TEXT = 1 << 19, 1 << 22  # bytes of text from which the cache's table is made large, and twice as large
 _SHORT_BREAKS = 1024  # special tokens in a short text; a text with more is encoded as a long one
-OUT_BYTES = 5 << 18  # of ids that are written before they are passed on: mostly those of one window of a file
+OUT_BYTES = 5 << 18  # of ids that are passed on together: mostly those of one window of a file
 
 
 class Fixed(NamedTuple):
-    """The data that encoding only reads. A state refers to this and not to the encoder, which refers to its states: without
-    a circle, all are freed together."""
+    """The data that encoding only reads. A state refers to this and not to the encoder, which refers to its states: such a
+    cycle would delay freeing them."""
 
     merges: Merges
     pattern_tables: PatternTables
@@ -65,16 +65,16 @@ class EncoderState:
         self.need_out(OUT_BYTES)
 
     def need_out(self, n_bytes: int) -> None:
-        """Make room in `out` for ids of so many bytes."""
+        """Make room in `out` for `n_bytes` bytes of ids."""
         dtype = self._fixed.dtype
         self.out = np.empty((max(n_bytes, OUT_BYTES) + piece_cache.SPARE_BYTES) // dtype.itemsize, dtype=dtype)
-        self.ids = self.out.data  # the same memory; a few ids are converted to a list faster from it
+        self.ids = self.out.data  # the same memory as a memoryview, whose `tolist` is faster for a few ids
         self._renew()
 
     def need_scratch(self, n_bytes: int) -> None:
-        """Make room for merging a pretoken of so many bytes."""
+        """Make room for merging a pretoken of `n_bytes` bytes."""
         if n_bytes > self._longest:
-            # More than that, so that it grows rarely; but of a huge one, twice as much may be more than there is.
+            # Twice as much, so that it grows rarely; for a huge pretoken, that may be more memory than there is.
             longest = n_bytes + (n_bytes if n_bytes <= _KEPT_SCRATCH else n_bytes // 8)
             self._longest = max(n_bytes, min(longest, merge_long.MOST_BYTES))
             self._scratch = merge_pretoken.new_scratch(self._longest, self._fixed.merges)
@@ -88,7 +88,7 @@ class EncoderState:
             self.need_out(OUT_BYTES)
 
     def need_cache(self, n_bytes: int) -> None:
-        """Make room to cache one more piece of so many bytes. At its limits, the cache is emptied.
+        """Make room to cache one more piece of `n_bytes` bytes. At its limits, the cache is emptied.
 
         The alternative is to stop caching. Measured on 80 MB of texts in many languages with room for 100,000 of some
         600,000 distinct pieces: emptying gives 203 MB/s against 92 where languages follow each other, and 129 against 132
@@ -111,7 +111,7 @@ class EncoderState:
         self._renew(displaced)
 
     def expect(self, n_bytes: int) -> None:
-        """Have a table for so many bytes of new text: to begin with a short one takes 5 to 10 % more time."""
+        """Lengthen the cache's table for `n_bytes` of new text: beginning with a short one takes 5 to 10 % more time."""
         large = growing_table.LARGE_SLOTS
         wanted = 2 * large if n_bytes >= _LARGE_TEXT else large if n_bytes >= _LONG_TEXT else 0
         n_slots = min(wanted, piece_table.slots_for(self._fixed.max_pieces))
@@ -120,10 +120,10 @@ class EncoderState:
             self._renew(displaced)
 
     def _renew(self, displaced: NDArray[np.uint64] | None = None) -> None:
-        """Write the addresses of the arrays again, which is what kernels take."""
+        """Write the addresses of the arrays again into the array that kernels take."""
         fixed = self._fixed
-        self._displaced = displaced  # the next kernel writes to it
-        # How much memory the state takes, without the fixed amount that every state takes.
+        self._displaced = displaced  # alive, as the next kernel writes to it
+        # The memory of the state, without the fixed amount that every state takes.
         self.n_bytes = sum(
             part.nbytes for part in (self.table.slots, self.table.pool, self.ids_pool, self._scratch, self.out)
         )
@@ -153,6 +153,6 @@ class EncoderState:
         self.at = self._array.ctypes.data
 
     def look_for(self, specials: SpecialTokens) -> None:
-        """Have other special tokens found in short texts."""
+        """Set the special tokens that are found in short texts."""
         encode_state.put_specials(self._array, specials)
         self.specials = specials  # which keeps them alive while the array has their addresses

@@ -1,4 +1,4 @@
-"""Which encoder a model needs."""
+"""Make the encoder that a model needs."""
 
 from __future__ import annotations
 

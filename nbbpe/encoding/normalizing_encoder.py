@@ -25,7 +25,7 @@ class NormalizingEncoder(RewritingEncoder):
         self._rewrite = partial(normalized, form=form)
 
     def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
-        """See Encoder. Few short texts are not in a normal form."""
+        """See Encoder. Most short texts are in the normal form already."""
         if not (type(text) is str or type(text) is bytes) or not (text.isascii() or len(text) <= SHORT):
             return None
         if is_normal(text, self._form):
@@ -36,7 +36,7 @@ class NormalizingEncoder(RewritingEncoder):
             (normalized_text(to_text(stretch), self._form).encode(errors="surrogateescape"), token_id)
             for stretch, token_id in between(data, tokens)
         ]
-        return self._encode_stretches(stretches, None, form)  # nor are tokens looked for in what becomes of them
+        return self._encode_stretches(stretches, None, form)  # no token is looked for in normalized text
 
     def for_text(
         self, text: str | Data, specials: SpecialTokens | None

@@ -1,4 +1,4 @@
-"""Where the tokens of many texts are, in characters, as tokenizers (Hugging Face's) counts them."""
+"""The places of tokens in many texts, in characters, as tokenizers (Hugging Face's) counts them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .tokens import in_characters
 Offsets = list[tuple[int, int]]
 
 _BEGINS = bytes(byte & 0xC0 != 0x80 for byte in range(256))  # whether a character begins with each byte
-_FEW = 1024  # bytes, whose tokens are gone through one by one in a tenth to a half of the time that NumPy takes
+_FEW = 1024  # bytes; a loop over their tokens takes a tenth to a half of the time that NumPy takes
 
 
 class _Spaces(NamedTuple):
@@ -45,7 +45,7 @@ class _Spaces(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The ids of texts, one text after another, and where the token of each is in its text, int64[n]."""
+    """The ids of texts, one text after another, and where each token starts and ends in its text, int64[n]."""
 
     ids: NDArray[Any]
     starts: NDArray[np.int64]
@@ -53,7 +53,7 @@ class Found(NamedTuple):
 
 
 class FewFound(NamedTuple):
-    """The same of few texts, in lists."""
+    """The same in lists, for texts of at most _FEW bytes together."""
 
     ids: list[int]
     pairs: Offsets
@@ -84,8 +84,8 @@ class OffsetFinder:
         ids_of_texts    : the ids of all texts, one after another
         starts_of_texts : where those of each text start in it, and where the last ones end
 
-        None if a text is not in the normal form, the tokens are not just the texts, or one of them takes whitespace. Cost:
-        0.1 us a token, and 20 us unless there are few.
+        Returns None if a text is not in the normal form, if the tokens do not spell exactly the texts, or if one of them
+        takes whitespace. Cost: 0.1 us a token, and 20 us unless there are few.
         """
         text = "".join(texts)
         data = text.encode()
@@ -123,8 +123,8 @@ class OffsetFinder:
             pairs = list(pairwise(places))
         else:
             begins = data.translate(_BEGINS)
-            begun = list(accumulate(begins, initial=0))  # characters that begin before each byte
-            numbers = list(accumulate(begins[1:], initial=0))  # of the character of each byte
+            begun = list(accumulate(begins, initial=0))  # how many characters begin before each byte
+            numbers = list(accumulate(begins[1:], initial=0))  # the number of each byte's character
             pairs = list(zip(map(numbers.__getitem__, places[:-1]), map(begun.__getitem__, places[1:]), strict=True))
         offset = 0  # of a text
         for each, (first, last) in zip(texts, pairwise(starts_of_texts), strict=True) if len(texts) > 1 else ():
@@ -136,7 +136,7 @@ class OffsetFinder:
         return FewFound(ids, pairs)
 
     def offsets(self, found: Found | FewFound, places: list[tuple[int, int]]) -> list[Offsets]:
-        """The start and the end of each token, for stretches of tokens; `places` are where each starts and ends in all ids.
+        """The start and the end of each token, for stretches of tokens; `places` are where these start and end in all ids.
 
         Cost: 0.1 us a token, most of it for Python's tuples.
         """
@@ -148,7 +148,7 @@ class OffsetFinder:
         chosen = np.repeat(begins - firsts, counts) + np.arange(counts.sum())
         ids, starts, ends = (each[chosen] for each in found)
         if self._spaces is not None:
-            # A stretch begins with a first token, too.
+            # The first token of a stretch is treated as that of a text.
             is_first = starts == 0
             is_first[firsts[counts > 0]] = True
             starts, ends = _trimmed(starts, ends, self._spaces, ids, is_first & self._trimming.keeps_first)
@@ -173,9 +173,9 @@ class OffsetFinder:
 def _trimmed(
     starts: NDArray[np.int64], ends: NDArray[np.int64], spaces: _Spaces, ids: NDArray[np.int64], keeps: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The offsets without the spaces of each token, as those of tokenizers.
+    """The offsets without the spaces at both ends of each token, as in tokenizers.
 
-    keeps : whether a token keeps a single space, as if it had been put there
+    keeps : bool[n], whether a token keeps a single space in front, as one that was added
     """
     leading, trailing = spaces.leading[ids], spaces.trailing[ids]
     leading[(leading == 1) & keeps] = 0

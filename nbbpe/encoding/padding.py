@@ -1,4 +1,4 @@
-"""Texts of different lengths as one array, truncated or padded."""
+"""Make one array of texts of different lengths, by truncating and padding."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Padding(NamedTuple):
 
     max_length : texts with more tokens are truncated to it; None truncates none
     width      : of all rows; None for that of the longest
-    padding_side, truncation_side : where that is done
+    padding_side, truncation_side : where texts are padded, and where truncated
     multiple : the width is the next multiple of this
     """
 
@@ -69,7 +69,7 @@ def as_rows(ids: NDArray[Any], starts: NDArray[np.int64], padding: Padding, pad_
     ids, starts : the ids of all texts, and where those of each begin and end
     """
     lengths = np.diff(starts)
-    # No text is longer than all; a limit may be larger than NumPy's integers, as the 10^30 of transformers for none.
+    # A max_length may exceed NumPy's integers (transformers' 10^30 means no limit); no text has more than all ids.
     kept = lengths if padding.max_length is None else np.minimum(lengths, min(padding.max_length, len(ids)))
     if len(ids) > kept.sum():
         firsts = starts[:-1] if padding.truncation_side == "right" else starts[1:] - kept

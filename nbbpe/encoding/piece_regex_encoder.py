@@ -1,6 +1,6 @@
-"""Encoding where pieces are found by certain boundaries, and `regex` splits each new one that partial automata do not.
+"""Encode where pieces are found by certain boundaries, and `regex` splits each new one that partial automata do not.
 
-By a pattern that is not compiled; or, as the reference for kernels, by any, and then `regex` splits all new pieces.
+This is for patterns that are not compiled. With any pattern, it is a reference for kernels: `regex` splits all new pieces.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from .compiled_encoder import CompiledEncoder
 from .encoder_state import EncoderState
 
 _PADDING = bytes(PADDING)
-_LEAST_AHEAD = 256  # bytes
-_DENSE = 4  # text is split ahead if one of so many bytes was of a new piece, with the least time for six kinds of text
+_LEAST_AHEAD = 256  # bytes of text that are split ahead, if any
+_DENSE = 4  # text is split ahead if one in so many of the last bytes was in a new piece; best for six kinds of text
 _SLOW = 0.5  # seconds of a call of `regex`, a hundred times as long as usual
-_CONTEXT = 8  # bytes of two characters after a place, which at most make a boundary certain
+_CONTEXT = 8  # bytes of two characters: whether a boundary is certain depends on at most two after it
 
 
 class PieceRegexEncoder(CompiledEncoder):
@@ -53,7 +53,7 @@ class PieceRegexEncoder(CompiledEncoder):
         assert pattern.tables is not None
         tables = tables_for_regex(pattern.tables) if by_regex else pattern.tables
         if not tables.view(np.int64)[SEAM_LETTERS]:
-            merges = merges._replace(joins=merges.joins[:0])  # there is nothing to look up
+            merges = merges._replace(joins=merges.joins[:0])  # the pattern has no seams to look up
         super().__init__(merges, tables, dtype, max_pieces, specials)
         self.in_python = by_regex or not pattern.rarely_needs_regex
         if self.in_python:
@@ -70,11 +70,11 @@ class PieceRegexEncoder(CompiledEncoder):
     def _encode_long(
         self, state: EncoderState, window: Window, position: int, piece_end: int, out: NDArray[Any], used: int
     ) -> int:
-        """As of CompiledEncoder; the kernel leaves every new piece to this method, unless its text is split already and all
+        """As in CompiledEncoder; the kernel leaves every new piece to this method, unless its text is split already and all
         its pretokens are short."""
         ahead, at = state.split.data, int(state.work[TEXT]) + position
         is_marked = ahead[FROM] <= at and at + piece_end - position <= ahead[TO]
-        # A piece for which the kernel has no room may be decided all the same.
+        # For a longer piece the kernel has no room, but automata may decide it all the same (see `_ends`).
         is_short = piece_end - position <= (MOST_COPIED if self._by_regex else MOST_MARKED)
         if is_short and not is_marked:
             self._split_ahead(state, window, position, piece_end)
@@ -111,11 +111,10 @@ class PieceRegexEncoder(CompiledEncoder):
     def _split_ahead(self, state: EncoderState, window: Window, position: int, piece_end: int) -> None:
         """Mark the pretokens of a new piece; and of the text after it, if much of the last text was new.
 
-        One call of `regex` for all of a text takes a tenth of the time for each byte of it that a call for each new piece
-        takes for a byte of these.
+        For each byte, one call of `regex` for all of a text takes a tenth of the time of a call for each new piece.
         """
-        ahead = state.split.data  # single numbers of it are read and written faster
-        is_dense = ahead[N_MARKED] * _DENSE >= position - ahead[LAST]  # not at first, as NOWHERE lies before all text
+        ahead = state.split.data  # a memoryview, in which single numbers are read and written faster
+        is_dense = ahead[N_MARKED] * _DENSE >= position - ahead[LAST]  # false at first, as LAST is NOWHERE, before all text
         ahead[REACH] = min(max(2 * ahead[REACH], _LEAST_AHEAD), MOST_AHEAD) if is_dense and self._splits_ahead else 0
         stop, marked_end = _reached(window, position, position + ahead[REACH]) if ahead[REACH] else (piece_end, piece_end)
         if marked_end < piece_end:
@@ -124,7 +123,7 @@ class PieceRegexEncoder(CompiledEncoder):
         began = time.monotonic()
         lengths = self._lengths(text)
         if time.monotonic() - began > _SLOW:
-            self._splits_ahead = False  # the pattern may try all ways to match a word that is cut
+            self._splits_ahead = False  # perhaps it tries all ways to match a word that is cut off
         data = state.split.view(np.uint8).data
         data[SPLIT : SPLIT + len(text)] = text
         data[MARKS : MARKS + len(text)] = bytes(len(text))
@@ -138,7 +137,7 @@ class PieceRegexEncoder(CompiledEncoder):
 def _marked_ends(state: EncoderState, first: int, piece: bytes) -> NDArray[np.int64] | None:
     """Where the pretokens of a marked piece end; None if another thread has changed it since it was split.
 
-    first : how many bytes before the piece were split with it
+    first : how many bytes before the piece were split together with it
     """
     data, n = state.split.view(np.uint8), len(piece)
     if data[SPLIT + first :][:n].tobytes() != piece:
@@ -147,10 +146,10 @@ def _marked_ends(state: EncoderState, first: int, piece: bytes) -> NDArray[np.in
 
 
 def _reached(window: Window, position: int, stop: int) -> tuple[int, int]:
-    """Where the text from one place to about another one stops, and up to where its pieces are split as in all of the text.
+    """Where the text to split ahead ends, at about `stop`, and up to where its pieces are split as in the whole text.
 
-    Of text that is cut, that is what comes before a certain boundary, if the characters that make it certain are not cut.
-    At the end of a window they are not: no piece is encoded that ends after its limit.
+    A piece in text that is cut off at `stop` is split rightly if the text has all characters after the piece that make its
+    end certain. The end of a window needs no such margin: no piece is encoded that ends after its limit.
     """
     i = int(np.searchsorted(window.breaks[:, 0], position))
     end = int(window.breaks[i, 0]) if i < len(window.breaks) else window.end

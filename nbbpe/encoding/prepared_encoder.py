@@ -1,6 +1,6 @@
-"""Encoding for tokenizers that do more to a text before it is split than one normal form (see text/preparation.py).
+"""Encode for tokenizers that change a text by more than one normal form before they split it (see text/preparation.py).
 
-It passes prepared windows to another encoder, so that a tokenizer without preparation pays nothing for it.
+Prepared windows are passed to another encoder, so that a tokenizer without preparation pays nothing for it.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
 _SPACE: dict[type, Any] = {str: " ", bytes: b" "}
-_FEW_WITH_RULE = 16  # tokens with a rule
-_MOST_KEPT = 100  # choices of special tokens, see `_turns_of`
+_FEW_WITH_RULE = 16  # tokens with a rule: to look for more would take longer than to prepare a text
+_MOST_KEPT = 100  # choices of special tokens that are cached, see `_turns_of`
 
 
 class _Turns(NamedTuple):
-    """The special tokens to look for, once they are chosen.
+    """The special tokens to look for, for one choice of these.
 
     first  : in the original text
     later  : in the normalized text
@@ -60,16 +60,15 @@ class PreparedEncoder(RewritingEncoder):
         rule_of = {flags: Rule(*(rule in flags for rule in Rule._fields)) for flags in set(extras.ruled.values())}
         rules = {model.special[token]: rule_of[of_token] for token, of_token in extras.ruled.items()}
         self._special = model.special
-        self._shares_ids = len(set(model.special.values())) < len(model.special)  # as tokens of tiktoken's may
+        self._shares_ids = len(set(model.special.values())) < len(model.special)  # as some of tiktoken's do
         self._always = {model.special[token] for token in extras.text_tokens}
-        # Of two tokens that are equal once normalized, the first; tokenizers takes any of them.
         self._later = {
             token: token if "literal" in extras.flags[token] else chain.apply(token, set()) for token in model.later
         }
         seeks_spaces = not set(WHITESPACE).isdisjoint("".join(self._later.values()))
         fallback = ByteFallback(model.characters) if extras.byte_fallback else None
         always_space = not model.later and extras.cutter is None and not extras.prefix_space and chain.ends_with_space
-        if always_space:  # at the beginning of the same stretches; put there at last, it needs no step
+        if always_space:  # as that step concerns the same stretches, the space can be put there at the end, without it
             chain = chain.without_last()
         prefix_space = extras.prefix_space or always_space
         self._preparation = Preparation(
@@ -78,18 +77,17 @@ class PreparedEncoder(RewritingEncoder):
         alone = any("single_word" in of_token and token[:1].isspace() for token, of_token in extras.flags.items())
         ruled = not extras.ruled.keys().isdisjoint(model.later)
         is_cut = can_be_cut(chain, self._later.values())
-        if extras.cutter is not None:  # which must find the whitespace at a cut, to drop it
+        if extras.cutter is not None:  # the cutter must find the whitespace at a cut, to drop it
             is_cut = is_cut and extras.cutter.can_be_cut and chain.keeps_whitespace
         self._needs_all = encoder.at_once or alone or ruled
         self._is_cut = is_cut
-        # The tokens with a rule, as they are in normal text; with a space after each of them, all have one. Many would take
-        # longer to look for than to prepare a text.
+        # The tokens with a rule, as they are in normalized text: all tokens, if a space is put behind each of them.
         with_rule = [self._later.get(token, token) for token in (model.special if prefix_space else extras.ruled)]
         self._with_rule: dict[type, list[Any]] = {str: with_rule, bytes: [token.encode() for token in with_rule]}
         replaced = [each for each in chain.replaced if each is not None]
         sought_in_bytes = b"".join([*replaced, *self._with_rule[bytes]])
         self._longest = max(map(len, [*with_rule, *replaced]), default=0)
-        # Where surrogates may be bytes of these. (What cuts unknown characters leaves no surrogates.)
+        # Whether surrogates may stand for bytes of these. (A fallback never leaves a text with surrogates as it is.)
         self._sees_surrogates = fallback is None and not sought_in_bytes.isascii()
         self._looks_first = self._preparation.checks is not None and len(with_rule) <= _FEW_WITH_RULE
         self._has_all = not model.lacking
@@ -103,16 +101,16 @@ class PreparedEncoder(RewritingEncoder):
         return self._needs_all or not (self._is_cut or self._preparation.ignores_whitespace)
 
     def _turns(self, specials: SpecialTokens | None) -> _Turns:
-        """What is looked for where `specials` are chosen."""
+        """The tokens to look for if `specials` are chosen."""
         of, turns = self._latest
-        if of is not specials:  # most calls choose as the one before
+        if of is not specials:  # most calls choose the same as the last one
             turns = self._turns_of(specials)
             self._latest = specials, turns
         return turns
 
     def _turns_of(self, specials: SpecialTokens | None) -> _Turns:
         key = b""
-        if specials is not None:  # a set of many would take longer than a text
+        if specials is not None:  # a set of many tokens would take longer to make than a text to encode
             key = (specials.nodes if self._shares_ids else specials.tokens[:, 1]).tobytes()
         found = self._kept.get(key)
         if found is None:
@@ -136,7 +134,7 @@ class PreparedEncoder(RewritingEncoder):
 
     def _new_turns(self, chosen: Mapping[str, int]) -> _Turns:
         first = {token: token_id for token, token_id in chosen.items() if token not in self._later}
-        later: dict[str, int] = {}
+        later: dict[str, int] = {}  # of tokens that are equal once normalized, the first; tokenizers takes any of them
         for token, token_id in chosen.items():
             if self._later.get(token):
                 later.setdefault(self._later[token], token_id)
@@ -163,7 +161,7 @@ class PreparedEncoder(RewritingEncoder):
             if turns.marked is not None and self._preparation.leaves(text):
                 return self._encoder.encode_short(text, turns.marked, form)
             spaced = self._spaced(text)
-            sought = self._left(spaced, turns)
+            sought = self._found_as_is(spaced, turns)
             if sought is not None:
                 return self._encoder.encode_short(spaced, sought, form)
             if len(text) <= SHORT:
@@ -176,20 +174,21 @@ class PreparedEncoder(RewritingEncoder):
         """A str or bytes with a space in front, if the tokenizer puts one there. (A token may begin with it.)"""
         return self._preparation.spaced(text, _SPACE[type(text)])
 
-    def _left(self, text: str | bytes, turns: _Turns) -> SpecialTokens | None:
-        """The tokens to find in a text that needs no preparation besides; None for one that does.
+    def _found_as_is(self, text: str | bytes, turns: _Turns) -> SpecialTokens | None:
+        """The tokens to find in a text that needs no preparation but the space in front that it has; None if it needs more.
 
-        Of a str, the vocabulary has all bytes.
+        A str must have no byte that the vocabulary lacks.
         """
         if not self._looks_first:
             return None
         if isinstance(text, bytes) or text.isascii() or len(text) <= SHORT:
-            is_left = self._is_left(text)
+            stays = self._stays(text)
         else:  # as bytes in parts, as a str of characters beyond U+00FF is searched slowly
-            is_left = all(map(self._is_left, _overlapping(text, self._longest)))
-        return turns.both if is_left else None
+            stays = all(map(self._stays, _overlapping(text, self._longest)))
+        return turns.both if stays else None
 
-    def _is_left(self, text: str | bytes) -> bool:
+    def _stays(self, text: str | bytes) -> bool:
+        """Whether a text stays as it is, but for a space in front; it has no token with a rule then."""
         if any(map(text.__contains__, self._with_rule[type(text)])):
             return False
         if isinstance(text, str) and self._sees_surrogates and has_surrogates(text):
@@ -201,7 +200,7 @@ class PreparedEncoder(RewritingEncoder):
     ) -> tuple[Encoder, str | Data, SpecialTokens | None]:
         data = text if isinstance(text, str) and self._has_all else to_bytes(text)
         spaced = self._spaced(data)
-        sought = self._left(spaced, self._turns(specials))
+        sought = self._found_as_is(spaced, self._turns(specials))
         return (self, data, specials) if sought is None else (self._encoder, spaced, sought)
 
     def reading(self, reader: Windows) -> Windows:
@@ -213,13 +212,13 @@ class PreparedEncoder(RewritingEncoder):
         return rewritten_window(concatenated([document], turns.first.specials), self._rewrite(turns))
 
     def _rewrite(self, turns: _Turns) -> Rewrite:
-        """The preparation of a text from its beginning on, in which the tokens of the first turn are found."""
+        """A function that prepares a text part by part, once the tokens of the first turn are found."""
         return partial(self._preparation.prepared, later=turns.later.specials, state=TextState())
 
 
 def _overlapping(text: str, longest: int) -> Iterator[str | bytes]:
-    """A text in parts, as bytes, and what is around each place between two: texts of up to `longest` characters, and
-    what a normal form changes, are in one of these."""
+    """Yield a text in parts, as bytes, and what is around each border of two parts: so any text of up to `longest`
+    characters, and anything that a normal form changes, lies within one of these."""
     last = ""
     for part in ascii_parts(text):
         if last and longest > 1:

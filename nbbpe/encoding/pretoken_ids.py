@@ -1,4 +1,4 @@
-"""The ids of separate pretokens: distinct words, the bytes of tokens, pretokens from `regex`."""
+"""Encode separate pretokens: distinct words, the bytes of tokens, pretokens from `regex`."""
 
 from __future__ import annotations
 

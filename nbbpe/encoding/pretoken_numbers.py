@@ -1,4 +1,4 @@
-"""Which pretoken each token of many texts is of, as tokenizers (Hugging Face's) numbers words."""
+"""Number the pretokens to which the tokens of many texts belong, as tokenizers (Hugging Face's) numbers words."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def number_pretokens(
     special: Set[int],
     splitter: TextSplitter,
 ) -> NDArray[np.int64]:
-    """The number of the pretoken of each token in its text, int64[n]. A special token counts as a pretoken of its own.
+    """For each token, the number of its pretoken in its text, int64[n]. A special token counts as a pretoken.
 
     data          : the bytes of all tokens, one after another
-    ids           : those of all texts, one text after another
-    starts_of_ids : where those of each text start in it, and where the last ones end
+    ids           : the ids of all texts, one text after another
+    starts_of_ids : where the ids of each text start in `ids`, and where the last ones end
     splitter      : of the pattern that split the texts
 
-    The text is split that the tokens spell, so that it does not matter how it was normalized. Cost: 4 ns a byte.
+    What is split is the text that the tokens spell, so it does not matter how it was normalized. Cost: 4 ns a byte.
     """
     places = starts_of(vocab.lengths_of(ids))  # where each token starts, and where the last one ends
     is_special = np.isin(ids, list(special))
@@ -71,7 +71,7 @@ def number_few(
         found = splitter.starts_of_short(data[start:end])
         is_start.update([start + each for each in found] if start else found)
     numbers = list(accumulate(map(is_start.__contains__, places), initial=-1))
-    del numbers[0]  # a pretoken starts at the first place: from 0 on, those of a text alone are right as they are
+    del numbers[0]  # now they begin with 0, as a pretoken starts at the first place: right for a single text
     numbered: list[int] = []
     for first, last in pairwise(starts_of_ids):
         before, of_text = numbers[first], numbers[first:last]

@@ -1,4 +1,4 @@
-"""Encoding by a pattern without certain boundaries: `regex` splits documents, and kernels merge the distinct pretokens."""
+"""Encode by a pattern without certain boundaries: `regex` splits documents, and kernels merge the distinct pretokens."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ..text.windows import NO_ID, Window, Windows
 from .encoder import Encoder
 from .pretoken_ids import ids_of_each
 
-_AT_ONCE = 1 << 20  # bytes that pretokens take, about, which are merged together; a text may have fewer
-_PRETOKEN = 64  # bytes that a pretoken takes besides its text, about
+_AT_ONCE = 1 << 20  # bytes of memory, about, that the pretokens which are merged together take
+_PRETOKEN = 64  # bytes of memory, about, that a pretoken takes besides its text
 
 
 class RegexEncoder(Encoder):
@@ -41,7 +41,7 @@ class RegexEncoder(Encoder):
         return sum(map(len, self._encode_parts(text, specials)))
 
     def _encode_parts(self, text: str | Data, specials: SpecialTokens | None) -> Iterator[NDArray[Any]]:
-        """The ids of a text in parts."""
+        """Yield the ids of a text in parts."""
         if specials is None or first_special(text, specials) is None:  # then the text need not be copied
             if not isinstance(text, str):
                 text = to_text(text)
@@ -78,13 +78,13 @@ class RegexEncoder(Encoder):
         breaks: list[tuple[int, int]] = []  # how many pretokens are before each, and its id
         n_bytes = 0
         for document, break_id in zip_longest(documents, break_ids):
-            for some in self._pattern.stream(document):
-                pretokens += [numbers.setdefault(pretoken, len(numbers)) for pretoken in some]
-                n_bytes += sum(map(len, some)) + _PRETOKEN * len(some)
+            for found in self._pattern.stream(document):
+                pretokens += [numbers.setdefault(pretoken, len(numbers)) for pretoken in found]
+                n_bytes += sum(map(len, found)) + _PRETOKEN * len(found)
                 if n_bytes >= _AT_ONCE:
                     yield self._merge(numbers, pretokens, breaks)
                     numbers, pretokens, breaks, n_bytes = {}, [], [], 0
-            if break_id is not None:  # as after the last document
+            if break_id is not None:  # it is None after the last document
                 breaks.append((len(pretokens), break_id))
         yield self._merge(numbers, pretokens, breaks)
 

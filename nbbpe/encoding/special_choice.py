@@ -21,7 +21,7 @@ Choice = Literal["all"] | Collection[str]  # of the special tokens that a tokeni
 ALL: Literal["all"] = "all"
 NONE: tuple[str, ...] = ()
 _MAX_CHOICES = 100  # that are cached: callers that make a set for each text mostly choose the same few
-_SHORT = 1 << 12  # bytes of a text that Python searches faster than it can be copied to where a kernel can read it
+_SHORT = 1 << 12  # bytes of a text that Python searches in less time than a copy for a kernel takes
 
 
 def allowed_in(has_records: bool, allowed: Choice | None) -> Choice:
@@ -36,13 +36,13 @@ def allowed_in(has_records: bool, allowed: Choice | None) -> Choice:
 
 
 class Chosen(NamedTuple):
-    """The meaning of a choice of special tokens, for texts.
+    """A choice of special tokens in the form in which it is applied to texts.
 
     tokens     : the special tokens that are recognised, with their ids
     recognised : the same in the form that kernels take; None for none, so that all text is plain
     disallowed : those that must not occur in a text, in the same form; None for none
     harmless   : the bytes that no disallowed token ends with
-    ascii_ends : the characters of ASCII that one ends with
+    ascii_ends : the ASCII characters that disallowed tokens end with
     """
 
     tokens: Mapping[str, int]
@@ -56,8 +56,8 @@ class Chosen(NamedTuple):
         for number, text in enumerate(texts if self.disallowed is not None else ()):
             self.check(text, f"text {number:,} (from 0)")
 
-    def check(self, text: str | Data, what: str = "the text") -> None:
-        """Raise ValueError if a text contains a disallowed special token; `what` names the text in the message."""
+    def check(self, text: str | Data, name: str = "the text") -> None:
+        """Raise ValueError if a text contains a disallowed special token; the message calls the text `name`."""
         if self.disallowed is None:
             return
         if len(text) <= _SHORT:  # most short texts, in less time
@@ -72,7 +72,7 @@ class Chosen(NamedTuple):
         if found := first_special(text, self.disallowed):
             token = found.decode(errors="surrogateescape")
             raise ValueError(
-                f"{what} contains the special token {token!r}, which is disallowed: pass "
+                f"{name} contains the special token {token!r}, which is disallowed: pass "
                 f"{argument('allowed_special', {token})} to encode it as its id, or remove it from "
                 "disallowed_special to encode it as plain text"
             )
@@ -81,8 +81,9 @@ class Chosen(NamedTuple):
 def choose(
     special: Mapping[str, int], everything: PackedTokens, allowed: Choice, disallowed: Choice, always: Collection[str]
 ) -> Chosen:
-    """The meaning of a choice for a tokenizer's special tokens; `everything` is all of them.
+    """Make a choice of a tokenizer's special tokens applicable.
 
+    special, everything : all special tokens, with their ids and as kernels take them
     always : tokens that are found in any text, and need not be allowed
 
     `allowed` and `disallowed` have the meaning of tiktoken's `allowed_special` and `disallowed_special`: "all" or a
@@ -115,7 +116,7 @@ def choose(
 
 
 class Choices:
-    """The meaning of the choices of a tokenizer's special tokens that callers make, cached.
+    """The choices of a tokenizer's special tokens that callers make, cached.
 
     special, everything, always : see `choose`
     """
@@ -125,7 +126,7 @@ class Choices:
         self._known: dict[tuple[Choice, Choice], Chosen] = {}
 
     def of(self, allowed: Choice, disallowed: Choice = NONE) -> Chosen:
-        """What a choice means. Raises TypeError or ValueError for an invalid one."""
+        """See `choose`. Raises TypeError or ValueError for an invalid choice."""
         if type(allowed) is set:  # as often; the key must be hashable
             allowed = frozenset(allowed)
         try:
@@ -143,10 +144,10 @@ class Choices:
 
 
 def reusable(allowed_special: Choice, disallowed_special: Choice) -> tuple[Choice, Choice]:
-    """Both parts of a choice, in a form that can be hashed and read again, as an iterator cannot be.
+    """Both parts of a choice, in a form that can be hashed and read several times, unlike an iterator.
 
-    Raises TypeError for anything but "all" and collections. Of a str, letters would be taken for tokens, so that "none"
-    would allow none by chance.
+    Raises TypeError for anything but "all" and collections: the letters of another str, such as "none", would be taken for
+    tokens.
     """
     return _reusable("allowed_special", allowed_special), _reusable("disallowed_special", disallowed_special)
 

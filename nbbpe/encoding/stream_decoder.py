@@ -1,4 +1,4 @@
-"""Ids to text as they arrive: a model's answer, token by token."""
+"""Decode ids to text as they arrive: a model's answer, token by token."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class StreamDecoder:
         self._may_drop = self._adds_space  # a space at the beginning
         self._skips = skip_special_tokens
         self._errors = errors
-        self._left = b""  # of an incomplete character
+        self._left = b""  # the first bytes of a character that is not complete yet
 
     def __repr__(self) -> str:
         return f"StreamDecoder(errors={self._errors!r}, incomplete={self._left!r})"
@@ -65,8 +65,7 @@ class StreamDecoder:
         >>> decoder.push(258)
         'the'
         """
-        # One look-up is faster than a call that decodes many, which refuses what is not an integer, takes NumPy's, and
-        # skips special tokens.
+        # For a plain int, one look-up is faster than `feed`, which handles all other types, and special tokens to skip.
         token = self._token_of(token_id) if type(token_id) is int and not self._skips else None
         if token is not None:
             return self._completed(token)
@@ -94,7 +93,7 @@ class StreamDecoder:
 
     def _completed(self, data: bytes) -> str:
         """The text that more bytes complete."""
-        # As codecs.IncrementalDecoder does it, which is a class in Python and takes twice as long.
+        # This is what codecs.IncrementalDecoder does, a class in Python that takes twice as long.
         data = self._left + data
         text, n_bytes = codecs.utf_8_decode(data, self._errors, False)
         self._left = data[n_bytes:]

@@ -1,8 +1,8 @@
-"""Text in parts, encoded by several threads at once: their ids in one array, in the order of the text.
+"""Encode parts of text in several threads at once, into one array of ids in the order of the text.
 
 A part is a stretch of a long text, cut at certain boundaries, some texts of a batch, or some rows of an Arrow column. Each
 thread takes the next part when it is done with one, and writes its ids to a buffer, from which they are copied to their
-place when it is the part's turn. Buffers are used again and again, as new memory is expensive.
+place when it is the part's turn. Buffers are reused, as new memory is expensive.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class MemoryPart(NamedTuple):
 
     n_bytes   : the most bytes that its windows have: of text as UTF-8, and one for each separator between texts
     open      : returns its windows, with special tokens found
-    ends_text : whether a text ends where it ends, with no break there
+    ends_text : whether a text ends at the end of the part, with no break there
     """
 
     n_bytes: int
@@ -65,7 +65,7 @@ def threads_for(n_bytes: int, num_threads: int | None) -> int:
 
 
 def part_bytes(n_bytes: int, n_threads: int) -> int:
-    """The number of bytes that the parts of a text should have."""
+    """The number of bytes that each part of a text of `n_bytes` should have."""
     if n_threads == 1:
         return n_bytes + 1
     return max(min(PART_BYTES, n_bytes // (_PARTS_PER_THREAD * n_threads)), 1)
@@ -96,25 +96,25 @@ def count(encoder: Encoder, text: str | Data, specials: SpecialTokens | None, nu
 
 
 def stretches(encoder: Encoder, text: str | Data, specials: SpecialTokens, n_threads: int) -> list[MemoryPart]:
-    """The parts of a text for so many threads; only one where the text cannot be cut."""
+    """Cut a text into parts for `n_threads` threads; one part if the text cannot be cut."""
     n_bytes = len(text)
     cuts = [(0, n_bytes)]
     if n_threads > 1 and encoder.cut_by is not None:
         n_parts = -(-n_bytes // part_bytes(n_bytes, n_threads))
         cuts = cut_text(text, n_parts, encoder.cut_by, specials)
-    of_each = most_bytes(text) // max(n_bytes, 1)  # bytes of a character
-    return [MemoryPart(of_each * (end - start), partial(text_windows, text, start=start, end=end)) for start, end in cuts]
+    width = most_bytes(text) // max(n_bytes, 1)  # the most bytes of a character
+    return [MemoryPart(width * (end - start), partial(text_windows, text, start=start, end=end)) for start, end in cuts]
 
 
 class _Array:
-    """Ids that are appended, in memory that becomes an array."""
+    """An array of ids that grows: a PartWriter to which parts are written in their order."""
 
     def __init__(self, n: int, dtype: np.dtype[Any]) -> None:
         self._room = Room(n, dtype)
         self._n = 0
 
     def room(self, _: int) -> NDArray[np.uint8]:
-        """See part_joiner.PartWriter; all that is left."""
+        """See part_joiner.PartWriter; all memory that is left."""
         return self._room.array[self._n :].view(np.uint8)
 
     def wrote(self, n_bytes: int) -> None:
@@ -123,23 +123,23 @@ class _Array:
     def write(self, data: memoryview) -> None:
         ids = np.frombuffer(data, dtype=self._room.array.dtype)
         n = self._n + len(ids)
-        if n > len(self._room.array):  # an encoder has made a text longer
+        if n > len(self._room.array):  # the encoder has made a text longer, as by a normalizer
             former, self._room = self._room, Room(2 * n, ids.dtype)
             self._room.array[: self._n] = former.array[: self._n]
         self._room.array[self._n : n] = ids
         self._n = n
 
     def part(self, _: int) -> AbstractContextManager[PartWriter]:
-        """As Joiner.part, where parts come one after another."""
+        """As Joiner.part, if parts come one after another."""
         return nullcontext(self)
 
     def cut(self) -> NDArray[Any]:
-        """All of it, which can be called once."""
+        """All ids, as an array; can be called once."""
         return self._room.cut(self._n)
 
 
 class _Each:
-    """Calls a function for each task: a Job."""
+    """A Job that calls a function for each task."""
 
     def __init__(self, work: Callable[[Any], Any]) -> None:
         self._work = work
@@ -149,7 +149,7 @@ class _Each:
         yield self._work(task)
 
     def finish(self) -> None:
-        """Nothing is gathered: each task has its result."""
+        """Return no other result: each task has its own."""
 
 
 def results_of(

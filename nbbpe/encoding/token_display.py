@@ -1,4 +1,4 @@
-"""How tokens are displayed: as text in which everything is visible, with coloured backgrounds."""
+"""Display tokens: as text in which everything is visible, with coloured backgrounds."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def show(tokens: Iterable[bytes], file: TextIO | None, color: bool | None) -> No
     if color is None:
         # Notebooks show colours, though their output is not a terminal.
         is_notebook = type(file).__module__.startswith("ipykernel.")
-        shows = is_notebook or (getattr(file, "isatty", bool)() and os.environ.get("TERM") != "dumb")
-        color = shows and not os.environ.get("NO_COLOR")
+        has_colours = is_notebook or (getattr(file, "isatty", bool)() and os.environ.get("TERM") != "dumb")
+        color = has_colours and not os.environ.get("NO_COLOR")
     shown = map(visible, tokens)
     text = "".join(map(_coloured, shown, itertools.cycle(COLOURS))) if color else "|".join(shown)
     # What the file's encoding cannot hold (a terminal that is not UTF-8) is escaped.

@@ -122,7 +122,7 @@ class Tokens:
 
 
 def _read_only(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Offsets that are kept, so that `offsets += start`, to shift them, is an error and does not shift every Token."""
+    """Make cached offsets read-only: else a user's `offsets += start` would change them for every Token, too."""
     offsets.flags.writeable = False
     return offsets
 

@@ -1,9 +1,9 @@
-"""The ids that the end of a text may have when more text follows it, as in tiktoken's `encode_with_unstable`.
+"""Find the ids that the end of a text may get when more text follows it, as in tiktoken's `encode_with_unstable`.
 
 The end of a prompt may mislead a model: the ids of "hello wo" are not those with which "hello world" begins. So the ids of
 the last pretoken are unstable, and only stand for bytes. The other ids may be followed by lists of ids whose last one
 reaches the end of these bytes, or goes beyond it. The rules are those of tiktoken's core, which says itself that they are
-rough: they look at one token that begins within the bytes, and at whitespace that is split otherwise.
+rough: they look at one token that begins within the bytes, and at whitespace that is split in another way.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class Completions:
     def _beginning_with(self, data: bytes) -> list[bytes]:
         """The tokens that begin with some bytes of a text, sorted."""
         first = bisect_left(self._sorted, data)
-        # The next bytes that do not begin with these; no byte of UTF-8 is 0xff.
+        # Up to the next bytes that do not begin with `data`, whose last byte can be raised: no byte of UTF-8 is 0xff.
         end = bisect_left(self._sorted, data[:-1] + bytes([data[-1] + 1]), first)
         return self._sorted[first:end]
 
     def _straddling(self, unstable: bytes) -> Iterator[tuple[int, ...]]:
-        """The beginnings of what is encoded where a token begins within the bytes and reaches their end."""
+        """Yield ids for each token that begins within the bytes and reaches their end, as far as they cover the bytes."""
         texts: list[str] = []
         others: list[bytes] = []
         for at in range(1, len(unstable)):
@@ -77,7 +77,7 @@ class Completions:
             yield tuple(ids[:n])
 
     def _split_before_whitespace(self, unstable: bytes) -> Iterator[tuple[int, ...]]:
-        """The ids of the bytes where they are split before a last whitespace character, as `\\s+(?!\\S)` may do."""
+        """Yield the ids of the bytes if they are split before a last whitespace character, as `\\s+(?!\\S)` may do."""
         last = unstable.decode(errors="replace")[-1]
         n_last = len(last.encode())
         if n_last < len(unstable) and last in WHITESPACE:
