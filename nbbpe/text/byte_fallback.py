@@ -1,4 +1,4 @@
-"""Characters that a vocabulary of characters lacks, cut into their bytes; see formats/tokenizer_json/characters.py."""
+"""Cut the characters that a vocabulary of characters lacks into bytes; see formats/tokenizer_json/characters.py."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .windows import CUT, SEPARATOR
 
 SIGN = "\u2581"  # ▁, the sign of a space in vocabularies of characters
 _SIGN_BYTES = SIGN.encode()
-_SHORT = 500  # characters, about, that are looked up in a set in less time
-_FEW, _BYTES_A_PLACE = 256, 4  # most texts have fewer places, or one for as many bytes
+_SHORT = 500  # characters, about; looking up so few in a set takes less time than the kernel
+_FEW, _BYTES_A_PLACE = 256, 4  # room for places to cut at: so many, or one for as many bytes; most texts have fewer
 _NOWHERE = np.empty(0, dtype=np.int64)
 
 
 class ByteFallback:
-    """What makes each ▁ a space, and cuts a text within each character that is not known, so that its bytes are not merged.
+    """Cuts a text within each unknown character, so that its bytes are not merged; ▁ counts as one, see `without_signs`.
 
     characters : those that the vocabulary has, with a space for ▁; without those of ASCII, which need no cut
     """
@@ -41,7 +41,7 @@ class ByteFallback:
         return np.packbits(is_known, bitorder="little")
 
     def leaves(self, text: str | bytes) -> bool:
-        """Whether it is certain that nothing changes a text."""
+        """Whether a text certainly stays as it is, as it has no unknown character and no ▁."""
         if text.isascii():
             return True
         if isinstance(text, bytes):
@@ -70,9 +70,9 @@ class ByteFallback:
         return [data[start:end] for start, end in pairwise(edges)]
 
     def cut(self, data: bytes, breaks: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
-        """A text with a separator at each place to cut at, and the breaks with one for each of these.
+        """Put a separator at each place to cut at; returns the text, and its breaks with one for each separator.
 
-        breaks : int64[n, 3], see Window; what is in one is not cut
+        breaks : int64[n, 3], see Window; no text in a break is cut
         """
         places = self.places(data)
         if len(breaks):
@@ -92,7 +92,7 @@ class ByteFallback:
 
 
 def without_signs(data: bytes, breaks: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
-    """A text with a space for each ▁ that is in no break, and the breaks."""
+    """Replace each ▁ outside of breaks by a space; returns the text, and the breaks at their new places."""
     if _SIGN_BYTES not in data:
         return data, breaks
     parts: list[bytes] = []

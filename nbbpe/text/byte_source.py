@@ -1,4 +1,4 @@
-"""Files that are open for reading bytes, and what reads like one."""
+"""Sources of bytes: open files, and objects that are read like one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Source(Protocol):
 
 
 class BlockStream:
-    """Blocks of bytes as one stream; errors of who gives them pass through."""
+    """Blocks of bytes as one stream; errors of the iterable pass through."""
 
     def __init__(self, blocks: Iterable[bytes | memoryview]) -> None:
         self._blocks = iter(blocks)
@@ -40,7 +40,7 @@ def as_source(text: object) -> Source | None:
 
 
 def read_at(file: BinaryIO, position: int, n_bytes: int) -> bytes:
-    """So many bytes of a file that can seek, or as many as there are."""
+    """Read `n_bytes` bytes of a seekable file from a position on, or as many as there are."""
     file.seek(position)
     blocks = [file.read(n_bytes)]
     while blocks[-1] and sum(map(len, blocks)) < n_bytes:
@@ -54,7 +54,7 @@ def bytes_left(source: Source) -> int | None:
     if not isinstance(raw, io.FileIO):
         return None
     file = cast(io.FileIO, source)
-    file.flush()  # bytes that were written to it count
+    file.flush()  # so that bytes which were written to it count
     size = file_size(raw.fileno())
     if not size:  # files that the system generates during reading have size 0
         return None

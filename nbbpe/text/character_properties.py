@@ -1,4 +1,4 @@
-"""What rules for tokens ask of a character: its script, and whether it is a letter, a number or whitespace."""
+"""The properties of characters that rules for tokens use: script, and whether it is a letter, number or whitespace."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from ..kernels.training.token_limits import LETTER, NUMBER, SCRIPT, WHITESPACE
 from ..patterns.code_points import N_CODE_POINTS, Edges, ranges_of, read_off
 
-# An entry of the table has in SCRIPT a number that all characters of a script share, 0 for characters of every script
-# (digits, punctuation, marks); and in SYSTEMS a bit for each writing system that the character belongs to.
+# In an entry of the table, the bits of SCRIPT are a number that all characters of a script share, 0 for characters of all
+# scripts (digits, punctuation, marks); those of SYSTEMS are a bit for each writing system that has the character.
 
 # Scripts that are written together have one number, and one bit for each system in which they are. (UTS #39, section 5.1:
 # Japanese is written in Han, Hiragana and Katakana, Korean in Han and Hangul, and Bopomofo goes with Han.)
@@ -23,7 +23,7 @@ _SYSTEMS_OF = {
     "Hang": _KOREAN,
     "Bopo": _BOPOMOFO,
 }
-# All others, by their codes in ISO 15924. One that the installed `regex` does not know yet has no characters in it.
+# All others, by their codes in ISO 15924. One that the installed `regex` does not know yet has no characters here.
 _APART = """
     Adlm Aghb Ahom Arab Armi Armn Avst Bali Bamu Bass Batk Beng Berf Bhks Brah Brai Bugi Buhd Cakm Cans Cari Cham Cher
     Chrs Copt Cpmn Cprt Cyrl Deva Diak Dogr Dsrt Dupl Egyp Elba Elym Ethi Gara Geor Glag Gong Gonm Goth Gran Grek Gujr
@@ -34,11 +34,11 @@ _APART = """
     Sylo Syrc Tagb Takr Tale Talu Taml Tang Tavt Tayo Telu Tfng Tglg Thaa Thai Tibt Tirh Tnsa Todr Tols Toto Tutg Ugar
     Vaii Vith Wara Wcho Xpeo Xsux Yezi Yiii Zanb
 """.split()  # noqa: SIM905  (a literal list takes a line for each)
-_UNLISTED = 0xFF  # of a script that is newer than this list
+_UNLISTED = 0xFF  # the number of all scripts that are newer than this list
 
 
 def character_table(scripts: bool) -> NDArray[np.uint16]:
-    """What is known of each code point, uint16[N_CODE_POINTS]. Reading scripts off `regex` takes about 0.6 s, once.
+    """The properties of each code point, uint16[N_CODE_POINTS]. Reading scripts off `regex` takes about 0.6 s, once.
 
     >>> table = character_table(scripts=False)
     >>> bool(table[ord("a")] & LETTER), bool(table[ord("7")] & NUMBER), bool(table[ord(" ")] & LETTER)

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 _MOST_TEXTS = 1 << 21  # of a table; sentencepiece's own have a tenth of that
 _LONGEST_KNOWN, _MOST_KNOWN = 16, 1 << 14  # characters, and entries of the cache of what stretches become
 _HAS_VALUE, _IS_FAR, _LABEL = 0x100, 0x200, 0x800000FF  # bits of a unit of the double array
-_SINGLE, _FIRST, _LATER = 1, 2, 4  # what a character is in the texts of a table, as bits
+_SINGLE, _FIRST, _LATER = 1, 2, 4  # where a character is in texts of a table: alone, first, later
 
 
 def parsed_charsmap(data: bytes) -> dict[str, str]:
-    """The texts of a compiled table, and what replaces each. Raises ValueError for what is none.
+    """The texts of a compiled table, and what replaces each. Raises ValueError for invalid data.
 
-    It begins with the number of bytes of a double array (a trie, see Darts), uint32, which is next. The values in this are
-    the places of the new texts, each with a null byte behind it, in the rest.
+    The data begin with a uint32, the number of bytes of the double array (a trie, see Darts) that follows. Its values are
+    the places of the new texts in the rest, where each has a null byte behind it.
     """
     try:
         (n_bytes,) = struct.unpack_from("<I", data)
@@ -41,13 +41,13 @@ def parsed_charsmap(data: bytes) -> dict[str, str]:
 def _texts_of(units: NDArray[np.uint32]) -> list[tuple[bytes, int]]:
     """The texts of a double array, and the value of each.
 
-    A byte leads from a unit to that at the place base ^ byte, if this has the byte as its label. If a text ends at a unit,
-    the value is at its base.
+    From a unit, a byte leads to the unit at base ^ byte, if that has the byte as its label. If a text ends at a unit, the
+    unit at its base is the value.
     """
     places = np.arange(len(units))
     labels = units & _LABEL
     bases = (places ^ (units.astype(np.int64) >> 10 << np.where(units & _IS_FAR, 8, 0))).tolist()
-    of_base: dict[int, list[tuple[bytes, int]]] = {}  # the labels and places of the units to which its bytes lead
+    of_base: dict[int, list[tuple[bytes, int]]] = {}  # the bytes that lead from it to other units, and their places
     is_led_to = np.flatnonzero((labels > 0) & (labels < 256))
     for base, label, place in zip(
         (places ^ labels)[is_led_to].tolist(), labels[is_led_to].tolist(), is_led_to.tolist(), strict=True
@@ -69,7 +69,7 @@ def _texts_of(units: NDArray[np.uint32]) -> list[tuple[bytes, int]]:
 def replacing(table: Mapping[str, str], kept: Collection[str] = ()) -> Callable[[str], str]:
     """A function that replaces the texts of a table.
 
-    kept : texts that are left as they are, such as symbols of the user; of several that begin at a place, the longest.
+    kept : texts that stay as they are, such as symbols of the user; if several begin at a place, the longest one counts.
         Raises ValueError for one that begins with a character that a text of the table may go on with
     """
     longest = max(map(len, table), default=0)
@@ -96,7 +96,7 @@ def replacing(table: Mapping[str, str], kept: Collection[str] = ()) -> Callable[
 
     def replace_all(text: str) -> str:
         found = roles[np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), dtype="<u4")]
-        # A stretch has all of each text that begins in it: a single character, or one with later ones, which are in it.
+        # Each text of the table lies within a stretch, which has single and later characters, and first ones before later.
         is_in_stretch = np.zeros(len(text) + 2, dtype=np.bool_)
         is_in_stretch[1:-1] = found & (_SINGLE | _LATER)
         is_in_stretch[1:-2] |= (found[:-1] & _FIRST > 0) & (found[1:] & _LATER > 0)

@@ -30,7 +30,7 @@ _LOOK = 1 << 16  # bytes of a file that are searched for a special token before 
 _NEAR = 1 << 10  # bytes that are searched for a certain boundary at first: most texts have one every few words
 _CONTEXT = 8  # bytes before a place that tell whether the character there is valid, and its class
 _AFTER = 9  # bytes from a place on that have the three characters there, of which the first is ASCII
-_MOST_TRIED = 64  # places that are looked at one by one
+_MOST_TRIED = 64  # places that are checked one by one
 
 
 class Chunk(NamedTuple):
@@ -44,9 +44,9 @@ class Chunk(NamedTuple):
 class CutRules(NamedTuple):
     """Where text may be cut, so that its parts can be split into pretokens one by one.
 
-    pattern        : at its certain boundaries
+    pattern        : text may be cut at its certain boundaries
     special_tokens : and where one of these begins
-    form           : a normal form that the parts are put into before they are split, also one by one; None for none
+    form           : the normal form that each part is put into alone before it is split; None for none
     """
 
     pattern: Pattern
@@ -135,9 +135,9 @@ def _first_part_after(position: int, size: int, n_parts: int) -> int:
 def cut_file(path: Path, chunk_bytes: int, rules: CutRules) -> list[Chunk]:
     """Cut a file into chunks of about `chunk_bytes` that can be processed independently of each other.
 
-    At a special token soon after each even place, else at the next certain boundary or special token. A file that cannot be
-    cut, or has no size, is one chunk. Only some bytes at each place are read, and no byte more than once, except where a
-    special token may reach across two blocks.
+    Each cut is at a special token soon after an even place, else at the next certain boundary or special token. A file that
+    cannot be cut, or has no size, is one chunk. Only some bytes at each place are read, and no byte more than once, except
+    where a special token may reach across two blocks.
     """
     size = file_size(path)
     if not size:  # files that the system generates during reading (in /proc) have size 0, too
@@ -146,7 +146,7 @@ def cut_file(path: Path, chunk_bytes: int, rules: CutRules) -> list[Chunk]:
     cuts: list[int] = []
     if n_chunks > 1:
         tables = rules.as_tables()
-        # None is shorter than a special token, so that the bytes that are read around one place are less than two chunks.
+        # No chunk is shorter than a special token, so that less than two chunks are read around one place.
         n_chunks = min(n_chunks, size // max(tables.specials.longest, 1))
         with open(path, "rb", buffering=0) as file:
             cuts = list(find_cuts(_FileBytes(file), size, n_chunks, tables))
@@ -154,9 +154,9 @@ def cut_file(path: Path, chunk_bytes: int, rules: CutRules) -> list[Chunk]:
 
 
 def find_cut(text: bytes, rules: CutRules) -> int | None:
-    """Where the text that begins in a longer one may be cut, as `cut_file` cuts; None for nowhere.
+    """The first place where a text that begins within a longer one may be cut, as by `cut_file`; None if there is none.
 
-    Not among its first bytes: whether these belong to what comes before, only that would tell.
+    It is not among the first bytes, which may belong to a special token or a character that begins before them.
     """
     tables = rules.as_tables()
     reach = max(tables.specials.longest, _CONTEXT)
@@ -172,7 +172,7 @@ class Positioned(ABC):
         """The text between two places, as UTF-8."""
 
     def place(self, begin: int, n_bytes: int) -> int:
-        """The place that is so many bytes after another."""
+        """The place that is `n_bytes` bytes after another."""
         return begin + n_bytes
 
 
@@ -224,7 +224,7 @@ def find_cuts(text: Positioned, size: int, n_parts: int, tables: CutTables, look
 def _first_cut(text: Positioned, position: int, until: int, size: int, tables: CutTables) -> int | None:
     """The first place from `position` to `until` where a special token starts, else where there is a certain boundary.
 
-    No special token reaches across it, and the normal form changes nothing there. None if no place is like that.
+    No special token reaches across it, and the normal form changes nothing there. None if there is no such place.
     """
     pattern, specials, form = tables
     reach = max(specials.longest, _CONTEXT)
@@ -247,8 +247,8 @@ def _first_cut(text: Positioned, position: int, until: int, size: int, tables: C
 def _kept(
     data: NDArray[np.uint8], places: NDArray[np.int64], n_bytes: int, starts: NDArray[np.int64], form: Form
 ) -> NDArray[np.int64]:
-    """Some of the places where a block of `n_bytes` bytes may be cut, at which a normal form does not change how the text
-    is split: special tokens, which begin at `starts`, and boundaries beside which it keeps each character."""
+    """Some of `places`, the first one included, where a block of `n_bytes` bytes may be cut before it is put into a normal
+    form: special tokens, which begin at `starts`, and boundaries beside which the form keeps each character."""
     view = memoryview(data)  # type: ignore[arg-type]
     for number, place in enumerate(places[:_MOST_TRIED].tolist()):
         before, after = to_text(view[max(place - _CONTEXT, 0) : place]), to_text(view[place : min(place + _AFTER, n_bytes)])
@@ -266,14 +266,14 @@ def _places(
     starts: NDArray[np.int64],
     tables: PatternTables | None,
 ) -> Iterator[NDArray[np.int64]]:
-    """Where a block of `n_bytes` bytes may be cut from `first` to `stop`, if no special token reaches there: at special
-    tokens, which begin at `starts`; at certain boundaries soon after `first`, of which one nearly always does; at all."""
+    """Yield places where a block of `n_bytes` bytes may be cut, from `first` to `stop`, if no special token reaches there:
+    special tokens, which begin at `starts`; certain boundaries soon after `first`, which mostly suffice; all of these."""
     yield starts[(first <= starts) & (starts < stop)]
     near = min(first + _NEAR, stop)
     for end in sorted({near, stop}):
         places = _certain_boundaries(data, min(end + _CONTEXT, n_bytes), tables)
         places = places[(first <= places) & (places < end)]
-        # One whose second character begins a special token is not certain: the text ends before that.
+        # A boundary is not certain if a special token begins at the second character after it, as the text ends there.
         yield places[~np.isin(places + 1, starts, assume_unique=True)] if len(starts) else places
 
 

@@ -20,16 +20,16 @@ from .unicode_sets import PUNCTUATION, WHITESPACE, WORD, members
 
 regex: Any = imported_on_use("regex")  # few tokenizers need it
 
-# A step: the parts of a part, in order; some may be empty.
+# A step: a function from a part to the parts that it makes of it, in order; some may be empty.
 _Step = Callable[[str], list[str]]
 
 _ASCII_PUNCTUATION = "".join(f"\\{sign}" for sign in string.punctuation)
 BEHAVIORS = ("Isolated", "Removed", "Contiguous", "MergedWithPrevious", "MergedWithNext")
 # Steps that drop all whitespace, so that a text may be cut before any.
 _DROPPING = ("Whitespace", "WhitespaceSplit", "BertPreTokenizer")
-_HAS_FLAGS = re.compile(r"\(\?[A-Za-z]")  # which count for all of a regex where they begin it
+_HAS_FLAGS = re.compile(r"\(\?[A-Za-z]")  # at the beginning of a regex, flags apply to all of it
 _LONGEST_WORD, _MOST_WORDS = 64, 1 << 16  # of the cache of what steps make of words
-_OF_PYTHON = "\x1c\x1d\x1e\x1f"  # whitespace to Python, and not to Rust
+_OF_PYTHON = "\x1c\x1d\x1e\x1f"  # whitespace in Python, but not in Rust
 _KEYS: dict[str, set[str]] = {
     **{kind: set() for kind in _DROPPING},
     "CharDelimiterSplit": {"delimiter"},
@@ -48,7 +48,7 @@ def punctuation() -> str:
 
 @functools.cache
 def _matches_of(kind: str) -> str:
-    """The regex whose matches a step keeps that drops whitespace."""
+    """The regex of a step that drops whitespace; the step keeps its matches."""
     if kind == "WhitespaceSplit":
         return f"[^{WHITESPACE}]+"
     if kind == "Whitespace":
@@ -124,9 +124,9 @@ class Cutter(Steps):
 
     @lazy
     def regexes(self) -> tuple[str, ...]:
-        """A regex whose matches, or the text between them, the first step keeps, see `keeps`, and those by which the others
-        split all that they get; empty for steps of other kinds. (For the ends of words and for Metaspace, see `suffix` and
-        `sign`.)"""
+        """The regex of the first step, which keeps its matches or the text between them (see `keeps`), and those of the
+        others, which split and keep all; empty if a step is of another kind. (`suffix` and `sign` describe a last step that
+        has no regex.)"""
         steps = self.steps[:-1] if self.sign or self.suffix else self.steps
         found = [_regex_of(step) if number == 0 or _kept(step) == BOTH else None for number, step in enumerate(steps)]
         if None in found or (self.keeps in JOINED and len(found) > 1):
@@ -181,6 +181,7 @@ def _words(text: str) -> list[str]:
 
 
 def _ended(step: dict[str, Any]) -> _Step:
+    """The step WordEnd: a space behind each word, where the vocabulary has a suffix."""
     suffix = step.get("suffix")
     if not isinstance(suffix, str) or not suffix:
         raise ValueError(f"pre_tokenizer {WORD_END} needs a suffix, and has {shown(suffix)}")
@@ -233,7 +234,7 @@ def _split(step: dict[str, Any]) -> _Step:
         compiled = StepRegex(re.compile(text), "pre_tokenizer Split", sys.maxsize)
     else:
         compiled = compiled_step(regex.escape(text) if kind == "String" else text, "pre_tokenizer Split")
-    # Where nothing is numbered in the regex, `regex` makes the list itself, in half the time.
+    # If the regex has no groups, `regex` makes the list itself, in half the time.
     if compiled.compiled.groups == 0 and behavior == "Removed":
         return compiled.findall if invert else compiled.split
     if compiled.compiled.groups == 0 and behavior == "Isolated" and not _HAS_FLAGS.search(compiled.compiled.pattern):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# What gives the data of a plan of work, by a method that tells what it is: a lazy frame, or pyarrow's scanner or data set.
+# How to get the data of an object without any, by a method that identifies it: a lazy frame, pyarrow's scanner or data set.
 _WAYS_TO_DATA = {"collect_schema": ".collect()", "scan_batches": ".to_reader()", "scanner": ".scanner().to_reader()"}
 
 
@@ -14,14 +14,14 @@ def gives_names(texts: object) -> bool:
 
 
 def of_a_split(texts: object, argument: str) -> str:
-    """What to give of a dict of data sets by the names of splits, as `datasets` loads one; else nothing."""
+    """Advice for a dict of data sets by split, as `datasets` loads one: to give a column of one; else ""."""
     if not (isinstance(texts, Mapping) and texts and hasattr(texts, "column_names")):
         return ""
     return f"give a column of one split, such as {argument}[{next(iter(texts))!r}]['text']"
 
 
 def check_collected(data: object, argument: str) -> None:
-    """Raise TypeError for a plan of work, without data or Arrow's C interface: a lazy frame, a data set of pyarrow."""
+    """Raise TypeError for an object without data or Arrow's C interface: a lazy frame, a data set of pyarrow."""
     if hasattr(data, "__arrow_c_stream__"):
         return
     for method, way_out in _WAYS_TO_DATA.items():
@@ -39,7 +39,7 @@ def check_ordered(items: object, argument: str, kind: str = "texts") -> None:
 
 
 def check_items(items: object, argument: str, kind: str, in_order: bool = True) -> None:
-    """Raise TypeError for what has no items, and for items by name.
+    """Raise TypeError for an object without items, and for one that gives the names of its items, such as a dict.
 
     argument, kind : what errors call the items, and what each of them is
     in_order       : whether their order matters, so that a set is refused, too
@@ -50,12 +50,12 @@ def check_items(items: object, argument: str, kind: str, in_order: bool = True) 
     if in_order:
         check_ordered(items, argument, kind)
     wanted = f"{argument} must be a list of {kind}, or any iterable of them, not {type(items).__name__}"
-    if not (hasattr(items, "__iter__") or hasattr(items, "__getitem__")):  # many a data set has the second alone
+    if not (hasattr(items, "__iter__") or hasattr(items, "__getitem__")):  # many data sets have only the second
         raise TypeError(wanted)
     if gives_names(items):
         way_out = of_a_split(items, argument) or f"give one of its columns, or list({argument}.values())"
         raise TypeError(f"{wanted}, of which only the names would be taken: {way_out}")
-    if kind == "texts" and type(items).__module__.startswith("pyarrow."):  # an iterable of what is not a str
+    if kind == "texts" and type(items).__module__.startswith("pyarrow."):  # its items are not str
         raise TypeError(f"{wanted}: encode_arrow takes Arrow data, and {argument}.to_pylist() is such a list")
 
 

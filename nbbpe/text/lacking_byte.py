@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class LackingByte(ValueError):
-    """A byte of invalid UTF-8 in a text, for which the vocabulary has no token. Who knows the file's name adds it."""
+    """A text has a byte of invalid UTF-8 for which the vocabulary has no token. Callers that know the file add its name."""

@@ -50,13 +50,13 @@ def changed_to(form: Form) -> list[str]:
 
 @functools.cache
 def joining_characters(form: Form) -> str:
-    """The characters that a normal form composes with the text before them, or moves before it; a few more do no harm.
+    """The characters that a normal form composes with the text before them, or moves before it, and a few more.
 
-    Text on both sides of the start of any other character can be normalized alone.
+    Before any other character, a text can be cut, and both sides normalized alone.
     """
     later = set("".join([decomposition[1:] for decomposition in changed_to("NFD")]))
     pairs = zip(changing_characters(), changed_to(decomposed(form)), strict=True)
-    # What a character is decomposed to may join by its first character.
+    # A character also joins if the first character of its decomposition does.
     return "".join(later.union([each for each, new in pairs if new[0] in later or unicodedata.combining(new[0])]))
 
 
@@ -78,7 +78,7 @@ def normal_table(form: Form) -> NDArray[np.uint8]:
     table[list(map(ord, changing))] = [number_of[each] for each in classes]
     table[list(map(ord, joining_characters(form)))] |= JOINS
     doubtful = {each for each, made in zip(changing, new, strict=True) if each != made}
-    if form != decomposed(form):  # then what is composed stays so, and what it is composed of may be
+    if form != decomposed(form):  # this form keeps composed characters, and may compose their parts
         composed = zip(changing, changed_to("NFC"), changed_to("NFD"), strict=True)
         doubtful.update("".join([parts[1:] for each, made, parts in composed if each == made]))
     table[list(map(ord, doubtful))] |= IS_DOUBTFUL
@@ -89,8 +89,8 @@ def normal_table(form: Form) -> NDArray[np.uint8]:
 def inert_characters(form: Form) -> NDArray[np.uint8]:
     """A bit for each code point that kernels look up, the lowest first: whether the character is inert in a form.
 
-    The form leaves it as it is, and joins nothing to the text before it by it: letters of most scripts, ideographs, many
-    vowel signs, punctuation.
+    The form leaves an inert character as it is, and never joins it to the text before it: letters of most scripts,
+    ideographs, many vowel signs, punctuation.
     """
     from ..kernels.pieces.inert_characters import CODE_POINTS
 

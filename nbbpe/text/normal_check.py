@@ -15,7 +15,7 @@ from .normal_characters import Form, inert_characters
 from .utf8 import CHECKED_CHARACTERS, LONGEST_CHARACTER, has_surrogates, to_bytes, to_text
 
 _FEW, _MANY = 1 << 12, 1 << 23  # bytes or characters: of a text, and of all texts, up to which `unicodedata` checks alone
-# Bytes, about, that are doubtful from a character on that is not inert: at first, and where there are many of them.
+# Bytes, about, that are left to `unicodedata` from a character on that is not inert: at first, and if many are not.
 _LEAST, _MOST = 1 << 7, 1 << 16
 
 _ASCII = re.compile("[\\x00-\\x7f]")
@@ -23,7 +23,7 @@ _n_checked = 0  # bytes or characters, so far
 
 
 def is_normal(text: str | bytes, form: Form) -> bool:
-    """Whether a text is in a normal form; bytes of invalid UTF-8 are. Mostly faster than normalizing it."""
+    """Whether a text is in a normal form; bytes of invalid UTF-8 count as such. Mostly faster than normalizing it."""
     if text.isascii():
         return True
     if isinstance(text, str):
@@ -39,7 +39,7 @@ def is_normal(text: str | bytes, form: Form) -> bool:
 def doubtful_parts(data: bytes, form: Form) -> Iterator[tuple[int, int]]:
     """The parts of a text that may not be in a normal form, as (start, end): each can be normalized alone.
 
-    They are long enough that there are few of them, and may have the most part in the form.
+    They are long, so that there are few of them; most of their text may be in the form.
     """
     if data.isascii():
         return
@@ -61,15 +61,15 @@ def doubtful_parts(data: bytes, form: Form) -> Iterator[tuple[int, int]]:
 
 
 def _kernel_pays(n: int) -> bool:
-    """Whether to check so many bytes or characters by the kernel: to make its table takes as long as to check 8 MB."""
+    """Whether to check `n` more bytes or characters by the kernel: making its table takes as long as checking 8 MB."""
     global _n_checked
     _n_checked += n
     return n > _FEW and _n_checked > _MANY
 
 
 def ascii_parts(text: str) -> Iterator[str]:
-    """A text in parts that may be checked, or normalized, one by one, so that not all of it is copied: each begins with
-    ASCII."""
+    """Yield a text in parts that can be checked or normalized alone, as each but the first begins with ASCII; so not all
+    of it is copied."""
     start = 0
     while start < len(text):
         found = _ASCII.search(text, start + CHECKED_CHARACTERS)

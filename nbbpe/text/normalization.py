@@ -1,6 +1,6 @@
-"""Unicode normal forms: text is put into one before it is split, where a tokenizer has a normalizer.
+"""Put text into a Unicode normal form, as a tokenizer with a normalizer does before it splits text.
 
-Special tokens are found before, in the text as it is, and the text between two of them is normalized alone, as in
+Special tokens are found first, in the original text, and the text between two of them is normalized alone, as in
 tokenizers (Hugging Face's).
 """
 
@@ -51,7 +51,7 @@ _n_normalized = 0  # characters, so far
 
 
 def _by_lines(text: str, form: Form) -> str:
-    """See `normalized_text`: line by line.
+    """As `normalized_text`, line by line.
 
     Nothing is composed with the end of a line, or moved across it, and most lines are soon seen to be normal.
     """
@@ -88,7 +88,7 @@ def _known(form: Form) -> Callable[[str], str]:
 
 
 def _doubtful_clusters(text: str, form: Form) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the clusters of a text start and end that a form may change; those that are beside each other are one."""
+    """The starts and the ends of the clusters that a form may change; adjacent clusters count as one."""
     facts = normal_table(form)[np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), dtype="<u4")]
     classes = facts & ~np.uint8(IS_DOUBTFUL | JOINS)
     is_doubtful = facts & IS_DOUBTFUL > 0
@@ -97,7 +97,7 @@ def _doubtful_clusters(text: str, form: Form) -> tuple[NDArray[np.int64], NDArra
     joins = np.zeros(len(text) + 2, dtype=np.bool_)
     joins[1:-1] = facts & JOINS
     edges = np.flatnonzero(joins[1:] != joins[:-1])
-    # Of each run of joining characters: the character before it, and where it ends; and no run, for what is before them.
+    # For each run of joining characters: the character before it, and its end; at last 0, for characters before all runs.
     befores, ends_of_runs = np.maximum(edges[::2] - 1, 0), np.append(edges[1::2], 0)
     run = np.searchsorted(befores, doubtful, "right") - 1
     is_in_run = doubtful < ends_of_runs[run]
@@ -113,7 +113,7 @@ def _with_sorted_runs(line: str, form: Form) -> str:
     Then they take linear time.
     """
     full = decomposed(form)
-    if not any(_is_mark(character, full) for character in line[::_LONG_RUN]):  # of which a long run would have one
+    if not any(_is_mark(character, full) for character in line[::_LONG_RUN]):  # a long run would have a mark among these
         return line
     # No run has a space, and few texts have words so long that they must be searched, which takes 200 ns a character.
     search = functools.partial(_long_runs(full).sub, lambda run: _sorted_marks(run[0], full))
@@ -154,7 +154,7 @@ def is_kept_between(before: str, after: str, form: Form) -> bool:
 
 
 def normalized(text: bytes, breaks: NDArray[np.int64], form: Form) -> tuple[bytes, NDArray[np.int64]]:
-    """A text in a normal form except at its breaks, and the breaks: the arguments themselves where it is in that form.
+    """Normalize a text, except in its breaks; returns it with its moved breaks, or the arguments if it is in the form.
 
     breaks : int64[n, 3], in order: start, end, id; no others are found in the normalized text
     """
@@ -178,7 +178,7 @@ def normalized(text: bytes, breaks: NDArray[np.int64], form: Form) -> tuple[byte
 
 
 def _each_normalized(stretches: list[bytes], form: Form) -> list[bytes]:
-    """Each of some stretches in a normal form: all at once, with a byte between them to which nothing is joined."""
+    """Normalize each of some stretches: all at once, with a byte between them to which nothing is joined."""
     joined = SEPARATOR.join(stretches)
     if joined.count(SEPARATOR) == len(stretches) - 1:
         return normalized_text(to_text(joined), form).encode(errors="surrogateescape").split(SEPARATOR)
@@ -202,7 +202,7 @@ def last_cut(window: Window, form: Form) -> int:
     while True:
         begin = max(window.limit - n, window.start)
         floor = max(begin - LONGEST_CHARACTER, window.start)
-        while begin > floor and window.data[begin] & 0xC0 == 0x80:  # so that a character begins there
+        while begin > floor and window.data[begin] & 0xC0 == 0x80:  # until a character begins there
             begin -= 1
         text, n_bytes = codecs.utf_8_decode(window.data[begin : window.limit].data, "surrogateescape", False)
         kept = text if text[-1:].isascii() else text.rstrip(joining_characters(form))

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 regex: Any = imported_on_use("regex")  # few tokenizers need it
 
-# A step: the text, and whether it is the beginning of a stretch; it returns the text that it makes.
+# A step: a function from a text, and whether a stretch begins with it, to the text that it makes of it.
 _Step = Callable[[str, bool], str]
 
-# Whether each stretch of text gets a space in front, unless it begins with one; "first": the one that a text begins with.
+# Whether each stretch of text gets a space in front, unless it begins with one; "first": only at the start of a text.
 PrefixSpace = bool | Literal["first"]
 
 CHARSMAP = "Charsmap"  # sentencepiece's table, in base64
@@ -49,7 +49,7 @@ _KEYS: dict[str, set[str]] = {
     CHARSMAP: {"table", "kept"},
 }
 KINDS = tuple(kind for kind in _KEYS if kind != CHARSMAP)  # those of tokenizer.json
-KEEPING_WHITESPACE = {*FORMS, "Lowercase"}  # of these steps it is certain that all whitespace stays whitespace
+KEEPING_WHITESPACE = {*FORMS, "Lowercase"}  # steps in which all whitespace certainly stays whitespace
 # At the end of a message about a normalizer that cannot be followed or written.
 HOW_TO_LEAVE_OUT = (
     'Tokenizer.from_hf(path, normalizer="ignore") and `nbbpe convert --normalizer ignore` leave the normalizer out, for '
@@ -58,7 +58,7 @@ HOW_TO_LEAVE_OUT = (
 
 
 class Normalizer(Steps):
-    """What changes a text before it is split: any number of steps, or none."""
+    """The steps that change a text before it is split: any number, or none."""
 
     @classmethod
     def of(cls, steps: Sequence[Any]) -> Normalizer:
@@ -112,9 +112,9 @@ class Normalizer(Steps):
         return _replacing(step)
 
     def apply(self, text: str, begun: set[int], steps: Iterable[int] | None = None) -> str:
-        """The next text of a stretch after all steps.
+        """Apply the steps to the next text of a stretch.
 
-        begun : the steps that have seen the beginning of the stretch, and need not look for it; changed
+        begun : the numbers of the steps that have got text of this stretch before; updated
         steps : the numbers of the steps to take, in order; None for all
         """
         for number in range(len(self._functions)) if steps is None else steps:
@@ -125,10 +125,10 @@ class Normalizer(Steps):
         return text
 
     def apply_to_all(self, text: str, barrier: str, begun: set[int], steps: Iterable[int]) -> str:
-        """As `apply`, of several stretches that have a barrier between them.
+        """As `apply`, for several stretches with a barrier between them.
 
-        barrier : a key of `at_once`. If the result has more of them, a step made some, and it may be wrong
-        begun   : those of the first stretch; then those of the last one
+        barrier : a key of `at_once`. If the result has more of them, a step made some, and the result may be wrong
+        begun   : as in `apply`: for the first stretch, and after the call for the last one
         """
         begun_before = begun.copy()
         begun.clear()
@@ -161,9 +161,9 @@ class Normalizer(Steps):
 
     @lazy
     def checks(self) -> list[Callable[[str | bytes], bool]] | None:
-        """For each step, what tells of a text that the step leaves it as it is; None if one has no such test.
+        """For each step, a test whether it leaves a text as it is; None if one step has no such test.
 
-        A str may have lone surrogates that are the bytes of a text that is replaced; they are not found.
+        In a str, the tests do not find a replaced text that is spelled by lone surrogates.
         """
         found: list[Callable[[str | bytes], bool]] = []
         for kind, replaced in zip(self.kinds, self.replaced, strict=True):
@@ -177,8 +177,8 @@ class Normalizer(Steps):
 
     @lazy
     def at_once(self) -> dict[str, set[int]]:
-        """Characters that may be put between stretches, the best ones first: for each, the numbers of the steps that do to
-        the text between them what they do to each stretch, and leave them as they are."""
+        """Characters that may be put between stretches as barriers, the best ones first: for each, the numbers of the steps
+        that leave it as it is, and change the text between two of them as they change a stretch."""
         steps = list(zip(self.steps, self._functions, strict=True))
         added = "".join([step.get("content", "") + step.get("prepend", "") for step in self.steps])
         found = {
@@ -190,8 +190,8 @@ class Normalizer(Steps):
 
     @lazy
     def steps_that_matter(self) -> list[int]:
-        """The numbers of the steps, without those that only replace whitespace by whitespace, or strip it: if all
-        whitespace is dropped later, they change nothing, unless another step makes anything else of it."""
+        """The numbers of the steps that matter if all whitespace is dropped later: all but those that only replace
+        whitespace by whitespace, or strip it. All steps, if another one may turn whitespace into anything else."""
         found = [number for number, step in enumerate(self.steps) if not _changes_whitespace_alone(step)]
         kinds = {self.kinds[number] for number in found}
         return found if kinds <= KEEPING_WHITESPACE else list(range(len(self.kinds)))
@@ -209,19 +209,19 @@ class Normalizer(Steps):
             if kind == CHARSMAP and regex.search(r"[^\s\0]\s", _sought_by_table(step)):
                 return False
             keeps_whitespace = keeps_whitespace and _keeps_whitespace(step)
-            # It may compose or sort what is before the cut with what is after it.
+            # It may compose or sort characters across the cut.
             if kind in (*FORMS, "BertNormalizer") and not keeps_whitespace:
                 return False
         return True
 
     @lazy
     def keeps_whitespace(self) -> bool:
-        """Whether whitespace stays whitespace, if the text can be cut: no step replaces it by anything else, or nothing."""
+        """Whether whitespace stays whitespace, if the text can be cut: no step removes it, or makes anything else of it."""
         return all(map(_keeps_whitespace, self.steps))
 
     @lazy
     def keeps_neighbours(self) -> bool:
-        """Whether what is beside a token stays whitespace, or a letter, or neither. In NFC, U+1D15E ends in a mark."""
+        """Whether what is beside a token stays whitespace, or a letter, or neither. (In NFC, U+1D15E ends in a mark.)"""
         return all(kind == "Lowercase" for kind in self.kinds)
 
     def keeps_all(self, tokens: Iterable[str]) -> bool:
@@ -256,17 +256,17 @@ _NMT = dict.fromkeys([*range(1, 9), 0xB, *range(0xE, 0x20), 0x7F, 0x8F, 0x9F]) |
 _CHINESE = "3400-4DBF 4E00-9FFF F900-FAFF 20000-2A6DF 2A700-2B81F 2B920-2CEAF 2F800-2FA1F"
 
 
-# Between stretches of a text that are normalized at once, if it has none of them: at best one that leaves it ASCII.
+# Characters to put between stretches that are normalized at once, if these have none: best is one that keeps them ASCII.
 _BARRIERS = ("\0", "~", to_text(SEPARATOR))
 
-_SAME, _GONE = 0, 1  # in place of what a character becomes
+_SAME, _GONE = 0, 1  # in place of the code point that a character becomes
 _SHORT = 500  # characters, about, for which str.translate takes less time
 
 
 def _translating(table: Mapping[int, str | None]) -> Callable[[str], str]:
     """A function that removes characters, or makes them spaces, as str.translate does with a table.
 
-    In a text that is not ASCII, that looks up each character in a dict, which takes ten times as long as in an array.
+    In a text that is not ASCII, str.translate looks up each character in a dict, which takes ten times as long.
     """
     new = np.full(sys.maxunicode + 1, _SAME, dtype=np.uint8)
     new[list(table)] = [_GONE if each is None else ord(each) for each in table.values()]
@@ -326,8 +326,8 @@ def table_of(table: str) -> Mapping[str, str]:
     return parsed_charsmap(base64.b64decode(table, validate=True))
 
 
-def _lacks(what: Mapping[type, Any], text: str | bytes) -> bool:
-    return what[type(text)] not in text
+def _lacks(sought: Mapping[type, Any], text: str | bytes) -> bool:
+    return sought[type(text)] not in text
 
 
 def _bert(step: dict[str, Any]) -> _Step:
@@ -381,15 +381,15 @@ def _replacing(step: dict[str, Any]) -> _Step:
     if not isinstance(content, str) or not isinstance(pattern, dict) or len(pattern) != 1:
         raise ValueError(f"normalizer Replace needs a pattern and a content, and has {shown(step)}")
     content.encode()
-    kind, what = string_or_regex(pattern, "normalizer Replace")
+    kind, sought = string_or_regex(pattern, "normalizer Replace")
     if kind == "String":
-        return lambda text, first: text.replace(what, content)
-    compiled = compiled_step(what, "normalizer Replace")
+        return lambda text, first: text.replace(sought, content)
+    compiled = compiled_step(sought, "normalizer Replace")
     template = content.replace("\\", r"\\")
 
     @functools.cache
     def by_set() -> Callable[[str], str] | None:
-        found = _set_regex(what) if len(content) < 2 else None
+        found = _set_regex(sought) if len(content) < 2 else None
         return None if found is None else _replacing_set(found, content)
 
     def replaced(text: str, first: bool) -> str:
@@ -432,7 +432,7 @@ def _replacing_set(found: SetRegex, content: str) -> Callable[[str], str]:
 
 
 def _lowered(text: str) -> str:
-    """Each character in lower case by itself: Python would make a final sigma at the end of a word."""
+    """Lower-case each character by itself: of a whole word, Python would make the last sigma a final one."""
     return "\u03c3".join(part.lower() for part in text.split("\u03a3"))
 
 
@@ -446,14 +446,14 @@ def _is_apart(step: dict[str, Any], function: _Step, barrier: str) -> bool:
     """See `Normalizer.at_once`."""
     kind = step["type"]
     if kind == "Replace":
-        ((pattern, what),) = step["pattern"].items()
+        ((pattern, sought),) = step["pattern"].items()
         if pattern == "String":
-            return barrier not in what
-        found = _set_regex(what)  # any other regex may look across a barrier
+            return barrier not in sought
+        found = _set_regex(sought)  # any other regex may look across a barrier
         return found is not None and not found.is_member()[ord(barrier)]
     if kind == CHARSMAP:
         return barrier == "\0" or barrier not in _sought_by_table(step)
-    # What is left works on each character, or is a normal form, to which a barrier is text that nothing is joined to.
+    # The other kinds work on single characters, or are normal forms, which join nothing to a barrier.
     return kind not in ("Strip", "Prepend") and function(barrier, True) == barrier
 
 
@@ -469,8 +469,8 @@ def _changes_whitespace_alone(step: dict[str, Any]) -> bool:
         return True
     if step["type"] != "Replace" or not step["content"] or step["content"].strip(WHITESPACE):
         return False
-    (what,) = step["pattern"].values()
-    return what in (r"\s", r"\s+") if "Regex" in step["pattern"] else not what.strip(WHITESPACE)
+    (sought,) = step["pattern"].values()
+    return sought in (r"\s", r"\s+") if "Regex" in step["pattern"] else not sought.strip(WHITESPACE)
 
 
 def _keeps(step: dict[str, Any], token: str) -> bool:

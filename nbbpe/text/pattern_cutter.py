@@ -1,8 +1,8 @@
-"""A cutter whose first step keeps the matches of a regex, or the text between them, or both: by kernels, windows at once.
+"""Cut windows by kernels, where the first step of a Cutter keeps the matches of a regex, the text between them, or both.
 
-The regex is compiled to an automaton, which finds matches and the text between them. If a character is certain to end all
-matches as the end of a text does, it takes the place of each token, and keeps documents apart: so a window is cut at once.
-Otherwise, documents are cut one by one. Which parts are matches must be certain from their first characters.
+The regex is compiled to an automaton, which finds matches and the text between them. If some character certainly ends all
+matches as the end of a text does, it is put in the place of each token, and keeps documents apart: so a window is cut at
+once. Otherwise, documents are cut one by one. The first character of a part must tell whether it is a match.
 
 Metaspace as the last step, or the only one, writes its signs in all parts at once.
 """
@@ -28,7 +28,7 @@ from .utf8 import is_utf8, padded, to_text
 from .windows import CUT, SEPARATOR
 
 _NEWLINE, _SPACE = ord("\n"), ord(" ")
-_AT_ONCE = 1 << 18  # bytes that are cut together, and some more: arrays of numbers take many times as much memory
+_AT_ONCE = 1 << 18  # bytes, about, that are cut together: the arrays for them take many times as much memory
 _WHITESPACE = re.compile(b"[ \n]")
 _SHORT = 1 << 11  # bytes of a document of which a list of places takes less time than arrays
 
@@ -60,13 +60,13 @@ class PatternCutter:
 
     @lazy
     def _is_between(self) -> NDArray[np.bool_]:
-        """By code point, whether what begins with that character is between matches, bool[0x110000]."""
+        """For each code point, whether a part that begins with it is text between matches, bool[0x110000]."""
         return always_left(self._first)[self._first.classes()]
 
     @lazy
     def is_exact(self) -> bool:
         """Whether it cuts all windows of valid UTF-8 as the Cutter does. Compiles the regexes."""
-        if self._sign and self._prefix_space:  # which comes before the sign
+        if self._sign and self._prefix_space:  # the space would come before the sign
             return False
         if self._only_signs:
             return True
@@ -74,9 +74,9 @@ class PatternCutter:
             return False
         if self._keeps == BOTH:
             return True
-        # The first character must tell a match from what is between. Of empty matches, the automaton has what is between.
-        is_told = (always_left(self._first) | ~can_be_left(self._first)).all()
-        return bool(is_told) and not only_looks(self._regexes[0])
+        # The first character must tell a match from the text between. (An empty match is text between for the automaton.)
+        is_decided = (always_left(self._first) | ~can_be_left(self._first)).all()
+        return bool(is_decided) and not only_looks(self._regexes[0])
 
     @lazy
     def drops_whitespace(self) -> bool:
@@ -92,12 +92,12 @@ class PatternCutter:
         """A byte that may be put in the place of tokens; None if there is none that keeps documents apart."""
         if self.drops_whitespace:
             return _NEWLINE
-        # It is between matches, and there a later regex would find it.
+        # The separator would be text between matches, in which a later regex would find it.
         is_last = len(self._regexes) == 1
         return SEPARATOR[0] if is_last and self._ends_text(to_text(SEPARATOR)) else None
 
     def cut(self, data: bytes, breaks: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]] | None:
-        """The parts of a text, with a separator and a break after each, and a byte for each break between them.
+        """Cut a text: returns the parts, with a separator and a break after each, and a byte for each break between them.
 
         None if the text is not valid UTF-8, or a break has no bytes.
         """
@@ -107,7 +107,7 @@ class PatternCutter:
         return None if found is None else self._with_signs(*found)
 
     def _with_signs(self, data: bytes, breaks: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
-        """The parts of a text after Metaspace, and their breaks; each break is a separator, and there are no others."""
+        """Apply Metaspace to the parts of a text; each break is a separator byte, and there are no others."""
         if self._prepends_sign:
             data = self._needs_sign.sub(lambda _: SEPARATOR + self._sign, SEPARATOR + data)[1:]
         data = data.replace(b" ", self._sign)
@@ -149,7 +149,7 @@ class PatternCutter:
         return b"".join(out), np.concatenate([np.empty((0, 3), dtype=np.int64), *rows])
 
     def _end_of_stretch(self, replaced: bytes, at_least: int, ends: NDArray[np.int64]) -> int:
-        """Where a stretch ends: before whitespace, also the newlines that are in the place of a token, or behind a token.
+        """Where a stretch ends: before whitespace (such as a newline in the place of a token), or behind a token.
 
         ends : int64[n], of tokens
         """
@@ -193,7 +193,7 @@ class PatternCutter:
     def _parts(
         self, text: NDArray[np.uint8], start: int, end: int, breaks: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the matches in a stretch begin and end, and the text between them, in order."""
+        """Where the matches in a stretch, and the texts between them, begin and end, in order."""
         splitter = TextSplitter(self._pattern)
         if self._barrier is not None:
             starts = _joined(splitter.starts(text, start, end), end)

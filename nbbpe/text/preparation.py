@@ -4,9 +4,9 @@ The order is that of tokenizers (Hugging Face's): special tokens are found in th
 whitespace beside it, or must be a separate word; the stretches between them are normalized; tokens of normalized text are
 found there; and each stretch between all of these gets a space in front if the tokenizer says so.
 
-Most of it is Python. A tokenizer without preparation never uses it. Of one that has only normal forms, rules for tokens and
-spaces, most texts are not prepared (see `Preparation.leaves`). Most windows are normalized with many stretches at once, and
-large windows are cut so by a regex whose matches are kept (see pattern_cutter.py); the rest is done a stretch at a time.
+Most of it is Python. A tokenizer without preparation never uses it. If a tokenizer has only normal forms, rules for tokens
+and spaces, most texts need no preparation (see `Preparation.leaves`). Most windows are normalized many stretches at once,
+and large ones cut so by kernels (see pattern_cutter.py); the rest is done a stretch at a time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _ASCII_SPACE = b" \t\n\r\x0b\x0c"
 _SPACE = 0x20
-_NEAR = 1 << 12
+_NEAR = 1 << 12  # bytes before a space in which the beginning of its run of whitespace is looked for
 _TOGETHER = 1 << 15  # bytes of short stretches that are normalized together: each step makes a copy of them
 _LEAST_CUT = 1 << 12  # bytes of a window that kernels cut in less time than Python
 _PAYS = 1 << 19  # bytes of text that Python cuts in as much time as the automaton takes to compile
@@ -46,11 +46,11 @@ _PAYS = 1 << 19  # bytes of text that Python cuts in as much time as the automat
 
 @dataclass
 class TextState:
-    """What one part of a text that comes in parts leaves for the next.
+    """What is passed from one part of a text to the next.
 
-    begun    : the steps of the normalizer that have seen the beginning of the present stretch
-    prefixed : whether the present stretch between tokens of both turns has its space in front, or begins with one
-    n_bytes  : of the text (of the present document) before the next part
+    begun    : the steps of the normalizer that have got text of the current stretch
+    prefixed : whether the current stretch between tokens of both turns has its space in front, or begins with one
+    n_bytes  : how many bytes of the current document come before the next part
     """
 
     begun: set[int] = field(default_factory=set)
@@ -63,12 +63,12 @@ class Preparation:
     """How a tokenizer prepares a text before it is split.
 
     chain        : the normalizer
-    rules        : by id, of the special tokens that have one
+    rules        : the rules of special tokens, by id
     prefix_space : whether each stretch gets a space in front, unless it begins with one; "first": only the
         one that a text begins with
     always_space : whether it gets one even then
     lacking      : the bytes that the vocabulary lacks
-    cutter       : what cuts each stretch before the split pattern does; then `prefix_space` is about each part
+    cutter       : what cuts each stretch before the split pattern does; then `prefix_space` applies to each part
     seeks_spaces : whether a token that is looked for in normalized text has whitespace
     fallback     : for a vocabulary of characters, what cuts those that it lacks into their bytes, at last; else None
     """
@@ -84,23 +84,23 @@ class Preparation:
 
     @lazy
     def forms(self) -> list[Form] | None:
-        """The normal forms that texts are put into, if nothing else is done to those without a token that has a rule, but
-        for a space in front; else None."""
+        """The normal forms that texts are put into, if nothing else is done to them apart from rules of tokens and a space
+        in front; else None."""
         kinds: list[Any] = self.chain.kinds
         return None if self.cutter or self.fallback or not set(kinds).issubset(FORMS) else kinds
 
     @lazy
     def checks(self) -> list[Callable[[str | bytes], bool]] | None:
-        """What tells of a text, for each thing that may be done to it, that it needs no change; a token that has a rule
-        and a space in front do not count. None if that is not known of all."""
+        """For each change that may be made to a text, a test whether the text needs none; apart from rules of tokens and a
+        space in front. None if a change has no such test."""
         checks = None if self.cutter else self.chain.checks
         return checks if checks is None or self.fallback is None else [*checks, self.fallback.leaves]
 
     @lazy
     def marks(self) -> dict[int, int]:
-        """By id of each token that takes whitespace, what a kernel adds to it, see kernels/pieces/token_whitespace.py.
+        """For the id of each token that takes whitespace, a mark to add to it for kernels/pieces/token_whitespace.py.
 
-        Empty if a kernel cannot do all of it: if there are other rules, or a space is put behind tokens.
+        Empty if a kernel cannot apply all rules: if there are others, or if a space is put behind tokens.
         """
         from ..kernels.pieces.token_whitespace import AFTER, BEFORE
 
@@ -113,9 +113,9 @@ class Preparation:
         return np.array([token_id + self.marks.get(token_id, 0) for token_id in ids.tolist()], dtype=np.int64)
 
     def leaves(self, text: str | bytes) -> bool:
-        """Whether a text without a token that has a rule is left as it is, but for a space in front.
+        """Whether a text stays as it is, if it has no token with a rule; a space in front does not count.
 
-        A str has no byte that the vocabulary lacks.
+        A str must have no byte that the vocabulary lacks.
         """
         has_all = isinstance(text, str) or self.has_all(text)
         return self.checks is not None and has_all and all(check(text) for check in self.checks)
@@ -123,7 +123,7 @@ class Preparation:
     def prepared(
         self, text: bytes, rows: NDArray[np.int64], later: SpecialTokens, state: TextState
     ) -> tuple[bytes, NDArray[np.int64]]:
-        """A part of a text, prepared for splitting, and its breaks.
+        """Prepare a part of a text for splitting; returns it with its breaks.
 
         rows  : int64[n, 3], the special tokens found in the original text, and the breaks between documents
         later : the tokens to look for in normalized text
@@ -146,14 +146,14 @@ class Preparation:
     def _at_once(
         self, text: bytes, rows: NDArray[np.int64], later: SpecialTokens, state: TextState
     ) -> tuple[bytes, NDArray[np.int64]] | None:
-        """As `prepared`, if all stretches can be prepared at once; None for other parts, and for one with an error."""
+        """As `prepared`, if all stretches can be prepared at once; None for other parts, and for a byte without a token."""
         steps: Sequence[int] = range(len(self.chain.kinds))
         cutter = None
         if self.cutter is not None:
             self._seen[0] += len(text)
-            pays = self._seen[0] >= _PAYS or not self.cutter.regexes  # which compile
+            pays = self._seen[0] >= _PAYS or not self.cutter.regexes  # regexes take long to compile
             cutter = self._pattern_cutter if len(text) >= _LEAST_CUT and pays else None
-            # Else spaces are kept, or matter before they are dropped.
+            # Only then does whitespace not matter: it is dropped, and no token is looked for in it before.
             if cutter and cutter.drops_whitespace and not (later.longest and self.seeks_spaces):
                 steps = self.chain.steps_that_matter
         has_rule = self._has_rule(rows)
@@ -163,7 +163,7 @@ class Preparation:
         if self._n_lacking(text) > (np.count_nonzero(is_separator) if SEPARATOR in self.lacking else 0):
             return None
         data, breaks = text, self._with_whitespace(text, rows, is_separator) if has_rule else rows
-        while steps:  # which change little of most texts
+        while steps:  # first those that change little of most texts
             if (kind := self.chain.kinds[steps[0]]) in FORMS:
                 data, breaks = normalized(data, breaks, kind)
             elif (replaced := self.chain.replaced[steps[0]]) is None or replaced in data:
@@ -196,9 +196,9 @@ class Preparation:
     def _finished(
         self, data: bytes, breaks: NDArray[np.int64], state: TextState, begins: NDArray[np.bool_]
     ) -> tuple[bytes, NDArray[np.int64]]:
-        """The same with spaces in front; of a vocabulary of characters, without ▁, and with unknown characters cut.
+        """Put spaces in front; with a vocabulary of characters, also replace ▁ and cut unknown characters.
 
-        begins : for each stretch, whether a text begins with it; only if no tokens are looked for in normalized text
+        begins : for each stretch, whether a text begins with it; needed only for the prefix_space "first"
         """
         if self.fallback:
             data, breaks = without_signs(data, breaks)
@@ -214,8 +214,7 @@ class Preparation:
 
         begun : see TextState; changed
 
-        None if breaks overlap, or if all characters that may be put between stretches are in the text, or
-        one comes into it.
+        Returns None if breaks overlap, if the text has all characters that may be barriers, or if a step makes the one.
         """
         if (breaks[1:, 0] < breaks[:-1, 1]).any():
             return None
@@ -245,7 +244,7 @@ class Preparation:
     def _of_stretches(
         self, stretches: list[bytes], begun: set[int], steps: Sequence[int]
     ) -> tuple[bytes, NDArray[np.intp]] | None:
-        """See `_rewritten`: the text of some stretches, with a separator between them, and where these are."""
+        """See `_rewritten`: the text of some stretches with separators between them, and the places of these."""
         if len(stretches) == 1:
             new = self.chain.apply(to_text(stretches[0]), begun, steps)
             return new.encode(errors="surrogateescape"), np.empty(0, dtype=np.intp)
@@ -261,12 +260,12 @@ class Preparation:
 
     @lazy
     def _seen(self) -> list[int]:
-        """The number of bytes that were prepared so far, about, as threads may add to it at once."""
+        """The number of bytes that were prepared so far; not exact, as threads add to it without a lock."""
         return [0]
 
     @lazy
     def _pattern_cutter(self) -> PatternCutter | None:
-        """What cuts windows by kernels, if it does all that the cutter does."""
+        """A cutter of windows by kernels, if it gives exactly what `cutter` does; else None."""
         if self.cutter is None:
             return None
         from .pattern_cutter import PatternCutter
@@ -276,15 +275,15 @@ class Preparation:
 
     @lazy
     def ignores_whitespace(self) -> bool:
-        """Whether all whitespace is known to be dropped, whatever it is: then a text can be prepared in parts, cut before
-        whitespace that follows another character. Compiles the regex that cuts it."""
+        """Whether all whitespace is certainly dropped: then a text can be cut before whitespace that follows another
+        character, and prepared in parts. Compiles the regexes of the cutter."""
         kinds = {self.chain.kinds[number] for number in self.chain.steps_that_matter}
         if self.cutter is None or self.cutter.keeps != MATCHES or self.seeks_spaces or not kinds <= KEEPING_WHITESPACE:
             return False
         return self._pattern_cutter is not None and self._pattern_cutter.drops_whitespace
 
     def _with_whitespace(self, text: bytes, rows: NDArray[np.int64], is_separator: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """As `ruled`, where a kernel can do it."""
+        """As `ruled`, by a kernel; for rules that have `marks`."""
         from ..kernels.pieces.token_whitespace import with_whitespace
 
         breaks = rows.copy()
@@ -295,7 +294,7 @@ class Preparation:
         return not self.rules.keys().isdisjoint(rows[:, 2].tolist())
 
     def _normalized(self, text: bytes, rows: list[Row], state: TextState) -> tuple[bytes, list[Row]]:
-        """The stretches between rows, normalized; one byte replaces the text of each row."""
+        """Normalize the stretches between rows; one byte replaces the text of each row."""
         parts: list[bytes] = []
         found: list[Row] = []
         done = n_bytes = of_document = 0
@@ -319,8 +318,8 @@ class Preparation:
     def stretches(self, text: str | bytes, first: Sought, later: Sought) -> list[tuple[bytes | None, int | None]]:
         """The stretches of a text between its tokens, prepared, each with the id of the token behind it, see `between`.
 
-        The same as `prepared` gives, without arrays, which take most of the time where a text is short. What may be cut has
-        a separator between its parts, and is None if these have such a byte, too, as invalid UTF-8 has.
+        This gives what `prepared` does, without arrays, which would take most of the time for a short text. A stretch that
+        is cut has separators between its parts; it is None if the parts have such a byte, too, as invalid UTF-8 may.
         """
         found: list[tuple[bytes | None, int | None]] = []
         for original, token_id in self._between(to_bytes(text), first):
@@ -339,7 +338,7 @@ class Preparation:
     def _ready(self, stretch: str, is_later: bool) -> bytes | None:
         """A normalized stretch, cut and with its spaces in front, see `stretches`.
 
-        is_later : whether it does not begin the text
+        is_later : whether another stretch comes before it
         """
         if self.cutter is None:
             if self.fallback is not None:
@@ -365,9 +364,9 @@ class Preparation:
         return [part if part.startswith(" ") else " " + part for part in parts] if self.prefix_space else parts
 
     def _cut(self, data: bytes, breaks: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
-        """The parts that the cutter leaves of each stretch, with a separator and a break between them; and all breaks.
+        """Cut each stretch with the cutter; returns its parts, with a separator and a break after each, and all breaks.
 
-        There is one at the end of the data, too: what was dropped between this text and the next must keep them apart.
+        So there is a break at the end of the data, too: text that was dropped there keeps the next text apart.
         """
         stretches: list[bytes] = []
         parts: list[list[str]] = []
@@ -411,7 +410,10 @@ class Preparation:
 def _with_spaces(
     data: bytes, breaks: NDArray[np.int64], state: TextState, always: bool, may_have: NDArray[np.bool_] | None
 ) -> tuple[bytes, NDArray[np.int64]]:
-    """The same with a space in front of each stretch between breaks that has none, or `always`; None for all stretches."""
+    """Put a space in front of each stretch between breaks, unless it begins with one, or `always`.
+
+    may_have : which stretches may get one, bool[n]; None for all
+    """
     text = np.frombuffer(data, dtype=np.uint8)
     starts, ends = np.append(0, breaks[:, 1]), np.append(breaks[:, 0], len(data))
     is_empty = starts == ends
@@ -441,7 +443,7 @@ def _ends(joined: bytes, parts: list[list[str]], tokens: NDArray[np.int64]) -> N
     ends = ends[~is_token[ends]]
     if len(ends) == sum(map(len, parts)):
         return ends
-    # Invalid UTF-8 has such bytes, too.
+    # Invalid UTF-8 in the text has separators, too, so add up lengths.
     starts = [0, *tokens[:, 1].tolist()]
     lengths = [[len(part.encode(errors="surrogateescape")) + 1 for part in found] for found in parts]
     return np.concatenate([np.cumsum([start, *of_parts])[1:] - 1 for start, of_parts in zip(starts, lengths, strict=True)])
@@ -462,9 +464,9 @@ def can_be_cut(chain: Normalizer, later: Iterable[str]) -> bool:
 
 
 def last_cut(window: Window, rules: Mapping[int, Rule]) -> int:
-    """The last such place of a window before its limit, unless a token ends there that takes the whitespace.
+    """The last place up to a window's limit between a character and whitespace, where no token ends that takes whitespace.
 
-    If there is none, the last end of a token, where no rule looks behind one; else the window's start.
+    If there is none, the end of the last token, unless a rule looks behind tokens; else the window's start.
     """
     data = window.data[window.start : window.limit].tobytes()
     ends = window.breaks[:, 1] - window.start
@@ -481,7 +483,7 @@ def last_cut(window: Window, rules: Mapping[int, Rule]) -> int:
         stop = near + len(data[near : space + 1].rstrip(_ASCII_SPACE))
         before = character_before(data, stop, 0)
         if stop > near and before and before not in WHITESPACE:
-            # The first break that does not end before it: it must start there or later.
+            # The first break that does not end before `stop` must not start before it.
             row = int(np.searchsorted(ends, stop))
             if row == len(ends) or window.breaks[row, 0] - window.start >= stop:
                 return window.start + stop

@@ -30,7 +30,7 @@ class RewritingReader(Windows):
     """Windows of rewritten text, from windows of the text itself, in which special tokens are already found.
 
     last_cut : the last place of a window up to which it can be rewritten alone; its start if there is none
-    rewrite  : of the text up to such a place, which is not empty
+    rewrite  : rewrites the text up to such a place, which is not empty
     """
 
     def __init__(self, reader: Windows, last_cut: Callable[[Window], int], rewrite: Rewrite) -> None:
@@ -47,7 +47,7 @@ class RewritingReader(Windows):
         rows = [breaks[breaks[:, 0] >= taken] - np.array([taken, taken, 0])]
         n_kept = n_bytes = end - taken
         whole = False
-        # At least twice as long as the text that was not taken, or a long piece would be searched again and again.
+        # A window is twice as long as the text that was not taken, or a long piece would be searched again and again.
         while not whole and n_bytes < max(2 * n_kept, 1):
             window = self._reader.advance(self._taken)
             if window is None:

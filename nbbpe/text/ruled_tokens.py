@@ -1,4 +1,4 @@
-"""The special tokens in a text by their rules: some take the whitespace beside them, others must be words of their own."""
+"""Apply the rules of special tokens in a text: some take the whitespace beside them, others must be separate words."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ class Row(NamedTuple):
 
 def as_rows(rows: NDArray[np.int64], text: bytes) -> list[Row]:
     """Breaks in a text, int64[n, 3], as rows."""
-    # A special token may be what separates documents, too, and its rules are about text that has it.
+    # Documents may also be separated by a special token; its rules apply only where the text itself has it.
     separator = SEPARATOR[0]
     return [Row(start, end, token_id, token_id < 0 or text[start] == separator) for start, end, token_id in rows.tolist()]
 
 
 def ruled(rules: Mapping[int, Rule], text: bytes, rows: list[Row]) -> list[Row]:
-    """The rows that remain, with the text that they take, by the rules of their tokens. They do not overlap then."""
+    """Apply the rules of tokens: returns the rows that remain, with the text that they take, which do not overlap."""
     if not rules or not any(row.token_id in rules for row in rows):
         return rows
     limits = [row.start for row in rows if row.is_border] + [len(text)]
     n_borders = floor = done = 0
-    spaces = range(0)  # the places in the whitespace that the last look behind a token found; the token may recur in it
+    spaces = range(0)  # the whitespace found behind a token: one that ends in it takes as far, without another search
     found: list[Row] = []
     for row in rows:
         start, end = row.start, row.end

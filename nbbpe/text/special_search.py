@@ -1,4 +1,4 @@
-"""Special tokens found in text."""
+"""Find special tokens in text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
 _AT_ONCE = 1 << 20  # bytes of text that are searched between two checks for Ctrl-C
-_FEW_ENDS = 8  # bytes, for which a short text is searched in less time than for the tokens themselves
+_FEW_ENDS = 8  # last bytes of tokens; a search of a short text for so few takes less time than for the tokens
 
 
 def find_breaks(
@@ -46,7 +46,7 @@ def find_breaks(
 class Sought(NamedTuple):
     """Special tokens to look for in short texts.
 
-    ends : the bytes with which they end, of which a text without these tokens mostly has none; None if there are many
+    ends : the last bytes of the tokens, of which most texts without a token have none; None if there are many
     """
 
     specials: SpecialTokens
@@ -54,7 +54,7 @@ class Sought(NamedTuple):
 
     @classmethod
     def of(cls, specials: SpecialTokens) -> Sought:
-        """With the ends of some special tokens."""
+        """From special tokens as kernels take them."""
         ends = [first + i for first, n in specials.last_bytes.tolist() for i in range(n)]
         return cls(specials, None if len(ends) > _FEW_ENDS else bytes(ends))
 

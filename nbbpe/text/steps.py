@@ -1,4 +1,4 @@
-"""The steps of the parts of a tokenizer.json, which anybody may have written, and those that change or cut a text."""
+"""Read the steps of a tokenizer.json, which may be a stranger's; with the base class of those that change or cut text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..system.lazy import imported_on_use, lazy
 
 regex: Any = imported_on_use("regex")  # few tokenizers need it
 
-_SECONDS = 1.0  # for a search in no text, which takes microseconds
+_SECONDS = 1.0  # for a search in an empty text, which takes microseconds
 # From a part of a tokenizer.json to the key of the steps in a Sequence.
 _IN_SEQUENCE = {
     "normalizer": "normalizers",
@@ -32,8 +32,8 @@ Self = TypeVar("Self", bound="Steps")
 class Steps(ABC):
     """Steps that change or cut a text one after another.
 
-    spelled : as JSON, a list of objects as tokenizer.json has them, where each regex is one of `regex`; text, so that
-        steps can be compared
+    spelled : the steps as JSON, a list of objects as in tokenizer.json, but with regexes in the syntax of `regex`; a str,
+        so that steps can be compared
     """
 
     spelled: str
@@ -51,7 +51,7 @@ class Steps(ABC):
         except UnicodeEncodeError as error:
             place = error.object[max(error.start - 40, 0) : error.end]
             raise ValueError(f"a step holds a lone surrogate, which has no UTF-8, after {shown(place)}") from None
-        _ = found._functions  # which raises
+        _ = found._functions  # raises ValueError for an invalid step
         return found
 
     @property
@@ -70,7 +70,7 @@ class Steps(ABC):
 
     @abstractmethod
     def _function(self, step: Any) -> Any:
-        """What a step does. Raises ValueError for one that is unknown, or cannot be applied exactly."""
+        """The function of a step. Raises ValueError for one that is unknown, or cannot be applied exactly."""
 
 
 def steps_of(part: object, name: str) -> list[Any]:
@@ -95,17 +95,17 @@ def steps_of(part: object, name: str) -> list[Any]:
     return [step for each in part[inner] for step in steps_of(each, name)]
 
 
-def kind_of(step: Any, what: str, keys: Mapping[str, set[str]]) -> str:
+def kind_of(step: Any, part: str, keys: Mapping[str, set[str]]) -> str:
     """The type of a step. Raises ValueError if it is not in `keys`, or if the step has more than the keys there.
 
-    what : the part of tokenizer.json, for errors
+    part : the part of tokenizer.json, for errors
     """
     kind = step.get("type") if isinstance(step, dict) else None
     if not isinstance(kind, str) or kind not in keys:
-        raise ValueError(f"{what} {shown(kind if kind is not None else step)} is none of {', '.join(keys)}")
+        raise ValueError(f"{part} {shown(kind if kind is not None else step)} is none of {', '.join(keys)}")
     unknown = sorted(set(step) - keys[kind] - {"type"})
     if unknown:
-        raise ValueError(f"{what} {kind} has {shown(unknown[0])}, which nbbpe does not know")
+        raise ValueError(f"{part} {kind} has {shown(unknown[0])}, which nbbpe does not know")
     return kind
 
 
@@ -119,7 +119,7 @@ def string_or_regex(pattern: dict[Any, Any], step: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class StepRegex:
-    """The regex of a step. What takes too long is a ValueError that names the step.
+    """The regex of a step. A search that takes too long raises ValueError that names the step.
 
     compiled : one of `regex`, or of `re`, which has no limit of time
     n_quick  : characters of the longest text for which it needs no limit of time
@@ -156,7 +156,7 @@ class StepRegex:
         return self._within_limit(partial(self.compiled.sub, template), text)
 
     def _within_limit(self, search: Callable[..., Any], text: str) -> Any:
-        """What a search of the regex finds in a text."""
+        """The result of a search in a text; a long text has a limit of time."""
         if len(text) <= self.n_quick:
             return search(text)
         try:
@@ -169,7 +169,7 @@ class StepRegex:
 
 
 def compiled_step(text: str, step: str) -> StepRegex:
-    """The regex of a step, compiled. Raises ValueError that names the step for what is none, or may match nothing."""
+    """The regex of a step, compiled. Raises ValueError that names the step if it is invalid, or matches ""."""
     from ..patterns.quick_regex import quick_length  # which imports `regex`
 
     check_repeats(text)

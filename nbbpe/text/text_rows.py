@@ -31,11 +31,11 @@ class Rows(NamedTuple):
 
 
 def rows_of(texts: Iterable[Text]) -> Rows:
-    """Any texts; what is neither str nor bytes is copied as bytes. A TypeError names an item that is not a text."""
+    """Texts as Rows; those that are neither str nor bytes are copied. Raises TypeError that names any other item."""
     from ..kernels.records.texts import measure_texts
 
     check_texts(texts)
-    # An iterator may use the memory of an item for the next one; what is in a list is there at once.
+    # An iterator may reuse the memory of an item for the next one; the items of a list exist at the same time.
     items: Any = tuple(texts) if type(texts) is list or type(texts) is tuple else tuple(each_readable(texts))
     sizes = np.empty(len(items), dtype=np.int64)
     if measure_texts(items, sizes) < len(items):

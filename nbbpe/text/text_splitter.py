@@ -1,4 +1,4 @@
-"""The pretokens of whole texts, where it matters which one is where: by kernels as far as they know the pattern."""
+"""Find the places of the pretokens of whole texts: by kernels as far as the pattern is compiled."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class TextSplitter:
         self._pattern = pattern
 
     def starts(self, text: NDArray[np.uint8], start: int, end: int) -> Iterator[NDArray[np.int64]]:
-        """Where the pretokens of a text start, and where the last one ends: some in each array, the last number of which is
-        the first one of the next. An array is valid until the next one.
+        """Yield where the pretokens of a text start, and where the last one ends, in arrays: the last number of one is the
+        first of the next. An array is valid until the next one is requested.
 
         text       : uint8[>= end + PADDING]
         start, end : the text is text[start:end]
@@ -52,8 +52,8 @@ class TextSplitter:
         return (self._in_pieces if self._pattern.is_partly_compiled else self._by_regex)(text, start, end)
 
     def starts_of_short(self, data: bytes) -> list[int]:
-        """Where the pretokens of a text start, and where the last one ends, in a third of the time of `starts` if it is
-        short: with room that is kept.
+        """Where the pretokens of a text start, and where the last one ends; if the text is short, in a third of the time of
+        `starts`, with arrays that are kept.
 
         >>> from nbbpe.patterns.pattern_argument import get_pattern
         >>> TextSplitter(get_pattern("gpt2")).starts_of_short(b"the cat")
@@ -69,7 +69,7 @@ class TextSplitter:
 
     @lazy
     def _room(self) -> tuple[NDArray[np.uint8], memoryview, NDArray[np.int64]]:
-        """For a short text, with a view of it, and for the places of its pretokens."""
+        """An array for a short text, a view of it, and an array for the places of the pretokens."""
         text = np.empty(_SHORT + PADDING, dtype=np.uint8)
         return text, memoryview(text), np.empty(_SHORT + 1, dtype=np.int64)  # type: ignore[arg-type]
 

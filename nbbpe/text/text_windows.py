@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..kernels.pieces.pattern_tables import PatternTables
     from ..kernels.pieces.special_tokens import SpecialTokens
 
-_LOOK = 1 << 9  # of a text in memory that is searched for a place to cut: there, another search costs little
+_LOOK = 1 << 9  # bytes or characters that are searched for a place to cut; in memory, another search costs little
 
 _address_of_utf8 = ctypes.pythonapi.PyUnicode_AsUTF8
 _address_of_utf8.restype, _address_of_utf8.argtypes = ctypes.c_void_p, [ctypes.py_object]
@@ -53,7 +53,7 @@ class _AsciiStr:
     def __init__(self, text: str) -> None:
         self._text = text
         self.__array_interface__ = {
-            "data": (_address_of_utf8(text), True),  # of such a str, what it consists of itself
+            "data": (_address_of_utf8(text), True),  # the memory of the str itself, as it is ASCII
             "shape": (len(text),),
             "typestr": "|u1",
             "version": 3,
@@ -68,7 +68,7 @@ def text_windows(text: str | Data, specials: SpecialTokens, start: int = 0, end:
     end = len(text) if end is None else end
     if isinstance(text, str) and not text.isascii():
         reader = Reader(StrSource(text, start, end), None, specials)
-        reader.n_expected = end - start  # or more: a character has a byte at least
+        reader.n_expected = end - start  # at least: a character has one byte or more
         return reader
     return TextReader(_in_place(text)[start:end], specials)
 
@@ -81,7 +81,7 @@ def _in_place(text: str | Data) -> Data:
 def cut_text(text: str | Data, n_parts: int, tables: PatternTables, specials: SpecialTokens) -> list[tuple[int, int]]:
     """Cut a text into about `n_parts` stretches, see `text_windows`, that can be encoded independently of each other.
 
-    At special tokens or certain boundaries, and no special token is cut. A text without such places is one stretch.
+    Cuts are at special tokens or certain boundaries, never in a special token. A text without such places is one stretch.
     """
     if isinstance(text, str) and not text.isascii():
         places: Positioned = _Characters(text)
@@ -100,7 +100,7 @@ class _Characters(Positioned):
         return to_bytes(self._text[begin:end])
 
     def place(self, begin: int, n_bytes: int) -> int:
-        # A character has a byte or more, so these are enough of them.
+        # `n_bytes` characters are enough, as each has a byte or more.
         ends = np.cumsum(widths_of(self._text[begin : begin + n_bytes]))
         return begin + int(np.searchsorted(ends, n_bytes)) + (n_bytes > 0)
 
@@ -109,7 +109,7 @@ def most_bytes(text: str | Data) -> int:
     """The most bytes that a text can have as UTF-8, without reading all of it."""
     if not isinstance(text, str) or text.isascii():
         return len(text)
-    # A str has as many bytes for each character as the greatest needs, and one of 1 or 2 needs one more as UTF-8.
+    # In a str, all characters have 1, 2 or 4 bytes, as the greatest needs; one of 1 or 2 may need one more in UTF-8.
     in_memory = sys.getsizeof(text) // len(text)
     return len(text) * min(in_memory + 1, LONGEST_CHARACTER)
 

@@ -11,9 +11,9 @@ import functools
 # White_Space, which Rust's trimming uses; Python's whitespace has four more control characters.
 WHITESPACE = "\t\n\x0b\x0c\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 
-# \w, to Rust and to `regex`, as the members of a set of a regex
+# \w of Rust and of `regex`, as the members of a set of a regex
 WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}"
-# \w in a set, to Oniguruma, and what it has alone besides
+# \w of Oniguruma in a set, and what \w has besides outside of a set
 ONIGURUMA_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}"
 ONIGURUMA_NUMBERS = "²³¹¼½¾"
 

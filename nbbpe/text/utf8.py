@@ -21,15 +21,15 @@ from .byte_source import Source
 Data = bytes | memoryview
 Text = str | Data | bytearray | mmap.mmap | NDArray[np.uint8]
 _COPIED = 1 << 16  # bytes of a text in memory up to which a copy is faster than a window in place
-_LEAST_BETWEEN = 25  # bytes between two places, below which NumPy inserts in less time
+_LEAST_BETWEEN = 25  # bytes between two places, on average; with fewer, NumPy inserts in less time
 CHECKED_CHARACTERS = 1 << 16  # of a text that are looked at together: so many stay in a core's cache
 LONGEST_CHARACTER = 4  # bytes of UTF-8
 
 
 def _keep_surrogates(error: UnicodeError) -> tuple[bytes, int]:
-    """Encode the surrogates that UTF-8 cannot (an error handler of `codecs`)."""
+    """Encode surrogates, which have no UTF-8: an error handler of `codecs`."""
     assert isinstance(error, UnicodeEncodeError)
-    run = error.object[error.start : error.end]  # all of them: Python looks for the end of the run each time
+    run = error.object[error.start : error.end]  # at once, as Python looks for the end of the run in each call
     with suppress(UnicodeEncodeError):
         return run.encode(errors="surrogateescape"), error.end
     kinds = ("surrogateescape" if "\udc80" <= character <= "\udcff" else "surrogatepass" for character in run)
@@ -90,11 +90,10 @@ def is_utf8(data: bytes) -> bool:
     return True
 
 
-def each_to_bytes(texts: Iterable[Text], what: str) -> Iterator[bytes]:
-    """Each of some texts as UTF-8. A TypeError for an object that is not a text says which; `what` names the texts in the
-    message."""
+def each_to_bytes(texts: Iterable[Text], kind: str) -> Iterator[bytes]:
+    """Each of some texts as UTF-8. Raises TypeError that names an object that is not a text, as `kind` and its number."""
     for number, text in enumerate(texts):
-        yield one_to_bytes(text, what, number)
+        yield one_to_bytes(text, kind, number)
 
 
 def each_readable(texts: Iterable[Text]) -> Iterator[str | bytes]:
@@ -103,7 +102,7 @@ def each_readable(texts: Iterable[Text]) -> Iterator[str | bytes]:
         yield text if type(text) is str or type(text) is bytes else one_to_bytes(text, "text", number)
 
 
-def one_to_bytes(text: Text, what: str, number: int) -> bytes:
+def one_to_bytes(text: Text, kind: str, number: int) -> bytes:
     """One of the texts of `each_to_bytes`, with this number."""
     try:
         return to_bytes(text)
@@ -114,22 +113,22 @@ def one_to_bytes(text: Text, what: str, number: int) -> bytes:
             advice = ": give its texts one by one, (text for batch in batches for text in batch)"
         elif isinstance(text, Mapping):
             advice = ": give the text of each, (record['text'] for record in records)"
-        raise TypeError(f"{problem}: {what} {number:,} (from 0) is {shown(text)}{advice}") from None
+        raise TypeError(f"{problem}: {kind} {number:,} (from 0) is {shown(text)}{advice}") from None
 
 
 def to_data(text: Text | Source) -> Data:
-    """As `to_bytes`, but of a long text that is not `bytes` (such as a mapped file) a view, without a copy.
+    """As `to_bytes`, but a long text that is not `bytes` (such as a mapped file) becomes a view, not a copy.
 
-    For objects that text is read from see `as_source`; here they are a TypeError.
+    Raises TypeError for an open file; for these, see `as_source`.
     """
-    if isinstance(text, str):  # first, as it mostly is
+    if isinstance(text, str):  # first, as most texts are
         return text.encode("utf-8", _KEEP_SURROGATES)
     if type(text) is bytes:  # and not of a derived type, which kernels do not take
         return text
     try:
         view = memoryview(text)  # type: ignore[arg-type]
     except TypeError:
-        if hasattr(text, "readinto"):  # where files are taken, they do not come here
+        if hasattr(text, "readinto"):  # callers that take files do not pass them here
             kind = type(text).__name__
             raise TypeError(f"text must be str or bytes here, and not an open file ({kind}): read it first") from None
         of_a_file = ' (of a file, open(path, "rb"))' if isinstance(text, (io.IOBase, os.PathLike)) else ""
@@ -142,7 +141,7 @@ def to_data(text: Text | Source) -> Data:
         )
     if is_copied(len(view)):
         return view.tobytes()
-    # An array of ctypes, as of multiprocessing, says the byte order, too; a view of such a format has no elements.
+    # The format of a ctypes array, as of multiprocessing, has the byte order, too; such a view cannot be indexed.
     return view if len(view.format) == 1 else memoryview(np.frombuffer(view, dtype=np.uint8))  # type: ignore[arg-type]
 
 
@@ -177,7 +176,7 @@ def to_text(data: Data) -> str:
 
 
 def inserted(data: bytes, places: NDArray[np.int64], byte: bytes) -> bytes:
-    """The same with one byte more before each of some places, which ascend."""
+    """Insert a byte into `data` before each of some places, which ascend."""
     if len(places) * _LEAST_BETWEEN > len(data):
         return np.insert(np.frombuffer(data, dtype=np.uint8), places, byte[0]).tobytes()
     edges = [0, *places.tolist(), len(data)]

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 WINDOW = 1 << 21
 TEXT_WINDOW = 1 << 23  # of a text in memory: windows of 1 MB made a pass 5 % longer, by the work between two windows
 BATCH = 1 << 20  # bytes of an iterable's documents that are taken together
-MOST_ROWS = 1 << 14  # texts that are copied into a window
-NO_ID = -1  # the id of a break that ends a document after which nothing is written
-CUT = -2  # the id of a break that ends no document: text was dropped there, or is split there
+MOST_ROWS = 1 << 14  # texts that are copied into one window, at most
+NO_ID = -1  # the id of a break that ends a document and writes no id
+CUT = -2  # the id of a break within a document: text was dropped there, or is split there
 SEPARATOR = b"\xff"  # between concatenated documents: no part of any UTF-8 text, so nothing merges across it
 
 
@@ -88,14 +88,14 @@ class TextStream(BlockStream):
 def hold_back(specials: SpecialTokens) -> int:
     """How many bytes before the end of a window are not certain while more text follows.
 
-    A boundary needs the two characters after it, of which the first may have one byte if the second matters, and whether a
-    special token begins with one of these; the beginning of a special token may become one.
+    A boundary depends on the two characters after it (if the second one matters, the first may have one byte), and on
+    whether a special token begins with one of these. And the end may be the beginning of a special token.
     """
     return max(specials.longest, 1) + LONGEST_CHARACTER
 
 
 def _breaks(data: NDArray[np.uint8], start: int, end: int, specials: SpecialTokens) -> NDArray[np.int64]:
-    """The special tokens of a window that more text follows, which tell about all boundaries up to its limit."""
+    """The special tokens of a window that more text follows, as far as boundaries up to its limit depend on them."""
     return find_breaks(data, start, end, end - hold_back(specials) + 2, specials)
 
 
@@ -197,7 +197,7 @@ class Reader(Windows):
         while self._end < room:
             wanted = room - self._end if self._left is None else min(room - self._end, self._left)
             got = self._source.readinto(view[self._end : self._end + wanted]) if wanted else 0
-            if got is None:  # which is not its end
+            if got is None:  # no bytes yet, which is not the end
                 raise BlockingIOError(
                     f"{getattr(self._source, 'name', 'the file')!r} does not wait for its text; open it blocking"
                 )
@@ -207,7 +207,7 @@ class Reader(Windows):
                 break
             if not 0 < got <= wanted:  # kernels would read beyond the buffer
                 name = getattr(self._source, "name", "the file")
-                raise OSError(f"readinto of {name!r} returned {got} of at most {wanted} bytes that it was to read")
+                raise OSError(f"readinto of {name!r} returned {got} of at most {wanted} bytes, not how many it has read")
             self._end += got
             if self._left is not None:
                 self._left -= got
@@ -228,7 +228,7 @@ class DocumentReader(Windows):
         self._windows = (concatenated(group, specials, break_id) for group in groups(documents))
 
     def advance(self, taken: int) -> Window | None:
-        """See Windows. Every window must be taken whole, as it can be."""
+        """See Windows. The caller must take every window whole, which is always possible."""
         return next(self._windows, None)
 
 
@@ -263,7 +263,7 @@ def concatenated(documents: list[bytes], specials: SpecialTokens, break_id: int 
 class RowWindows(Windows):
     """Windows of texts that are copied one after another, each with a break of the id `separator` after it.
 
-    Every window must be taken whole, as it can be; the next one uses its memory again.
+    The caller must take every window whole, which is always possible; the next window reuses its memory.
     """
 
     def __init__(self, specials: SpecialTokens, separator: int, most_rows: int = MOST_ROWS) -> None:
@@ -273,8 +273,8 @@ class RowWindows(Windows):
         self._breaks = np.empty((most_rows, 3), dtype=np.int64)
 
     def _make_room(self, n_bytes: int, n_rows: int = 0) -> None:
-        """Have room in `_out` for so many bytes, for the padding of the window, and for what kernels write beyond; and in
-        `_breaks` for so many rows."""
+        """Make room in `_out` for `n_bytes` bytes, for the padding of the window, and for what kernels write beyond; and in
+        `_breaks` for `n_rows` rows."""
         from ..kernels.machine.intrinsics import PADDING
 
         if len(self._out) < n_bytes + 2 * PADDING:
