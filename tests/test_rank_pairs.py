@@ -71,9 +71,9 @@ def test_a_list_in_another_order_is_no_list_of_ranks():
     vocab = BYTES | {256: b"ab", 257: b"ba", 258: b"aba"}
     good = np.array([(97, 98, 256), (98, 97, 257), (97, 257, 258), (256, 97, 258)], dtype=np.int32)
     rank_pairs.check_pairs(vocab, good)
-    with pytest.raises(ValueError, match="not that of all pairs"):
+    with pytest.raises(ValueError, match="not hold exactly the pairs"):
         rank_pairs.check_pairs(vocab, good[:-1])
-    with pytest.raises(ValueError, match="not that of all pairs"):
+    with pytest.raises(ValueError, match="not hold exactly the pairs"):
         rank_pairs.check_pairs(vocab, good[::-1])
 
 

@@ -16,7 +16,7 @@ class Decodes(Protocol):
     def id_to_token(self, token_id: int) -> bytes | None:
         """The bytes of a token, or None if no token has this id."""
 
-    def _decoding(self, skip_special_tokens: bool) -> Decoder:
+    def _decoder_for(self, skip_special_tokens: bool) -> Decoder:
         """What decodes ids. Raises ValueError that names an id outside the vocabulary."""
 
 
@@ -48,7 +48,7 @@ class StreamDecoder:
         check_bool("skip_special_tokens", skip_special_tokens)
         codecs.lookup_error(errors)
         self._token_of = tokenizer.id_to_token
-        decoder = tokenizer._decoding(skip_special_tokens)
+        decoder = tokenizer._decoder_for(skip_special_tokens)
         self._decode = decoder.decode_part
         self._adds_space = isinstance(decoder, DecoderWithoutSpace)
         self._may_drop = self._adds_space  # a space at the beginning

@@ -11,7 +11,7 @@ token_table.py         tokens looked up by their bytes
 rank_pairs.py          the pairs that such a vocabulary merges
 long_merges.py         merging of pretokens so long that Ctrl-C must be handled meanwhile
 character_merges.py    merges of bytes to characters, for vocabularies of characters
-byte_alphabet.py       a visible character for each byte
+byte_alphabet.py       the visible character that stands for each byte
 extras.py              what only a tokenizer.json has
 post_processor.py      the tokens that it puts around a text
 provenance.py          where a tokenizer comes from

@@ -1,4 +1,4 @@
-"""The byte-level alphabet of GPT-2 and Hugging Face: a visible character for each byte, and the order that this makes."""
+"""The byte-level alphabet of GPT-2 and Hugging Face: a visible character for each byte, and the order of bytes by these."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def byte_characters() -> dict[int, str]:
 
 
 def byte_order() -> NDArray[np.int32]:
-    """int32[256]: the number of each byte where bytes are sorted by their characters, as Hugging Face's trainer does."""
+    """The place of each byte when all are sorted by their characters, as in Hugging Face's trainer, int32[256]."""
     order = np.empty(256, dtype=np.int32)
     order[sorted(range(256), key=byte_characters().__getitem__)] = np.arange(256)
     return order

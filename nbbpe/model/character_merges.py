@@ -12,7 +12,7 @@ from .packed_vocab import PackedVocab
 
 
 def first_bytes(vocab: PackedVocab, fallback: tuple[int, ...]) -> NDArray[np.int32]:
-    """The id of each byte in a text, int32[256]: of the character that it is, or else of the byte.
+    """The id that merging starts with for each byte, int32[256]: of the character if the byte is one, else of the byte.
 
     fallback : the ids of the tokens of bytes
     """
@@ -32,8 +32,8 @@ def characters_of(vocab: PackedVocab) -> dict[int, bytes]:
 def merges_of_characters(vocab: PackedVocab, fallback: tuple[int, ...]) -> tuple[NDArray[np.int32], list[bytes]]:
     """The merges that join the bytes of each character from left to right, and the bytes that each makes.
 
-    The first two or three bytes of a character are no token, and never left over, as all characters that are no tokens are
-    cut (text/byte_fallback.py). They have ids above all others.
+    The first two or three bytes of a character are not a token, and get an id above all others. No text gets this id, as
+    characters that are not tokens are cut (text/byte_fallback.py).
 
     Returns the ids of left, right and result of each, int32[n, 3], and n bytes objects.
     """

@@ -20,7 +20,7 @@ from .special_tokens import find_overlap
 #   lstrip, rstrip : it takes the whitespace before it, and after it
 #   single_word    : it is found only if no letter, digit or the like is beside it
 #   normalized     : it is looked for in normalized text, and its content is normalized
-#   literal        : it is normalized, but for its content, as symbols of the user in sentencepiece
+#   literal        : as normalized, but its content stays as it is, as symbols of the user in sentencepiece
 #   plain          : it is not special: `decode(skip_special_tokens=True)` keeps it
 #   shared         : it has the id of an ordinary token of the same bytes (see `bytes_of`), which merges need
 RULES = ("lstrip", "rstrip", "single_word")
@@ -85,16 +85,16 @@ class Extras:
         return (token.replace(SIGN, " ") if self.byte_fallback else token).encode()
 
     def sharing(self, tokens: Iterable[str]) -> Extras:
-        """The same where these tokens have the ids of ordinary tokens."""
+        """A copy in which these tokens share the ids of ordinary tokens."""
         return replace(self, flags={**self.flags, **{token: (*self.flags.get(token, ()), "shared") for token in tokens}})
 
     def with_tokens(self, tokens: Iterable[str]) -> Extras:
-        """The same with flags of these tokens only."""
+        """A copy with the flags of these tokens only."""
         kept = set(tokens)
         return replace(self, flags={token: flags for token, flags in self.flags.items() if token in kept})
 
     def renamed(self, names: Mapping[str, str]) -> Extras:
-        """The same where tokens have other names."""
+        """A copy in which tokens have other names."""
         flags = {names.get(token, token): flags for token, flags in self.flags.items()}
         return replace(self, flags=flags, post_processor=respelled(self.post_processor, names))
 
@@ -113,11 +113,11 @@ def later_tokens(special: Iterable[str], extras: Extras, normalizer: Normalizer)
     first = [token for token in special if "normalized" not in extras.flags.get(token, ())]
     if not normalized or not (first or normalizer.kinds):
         return []
-    # Where a token is not a word of its own, those of another turn are looked for.
+    # Where a token is not found because it is no separate word, tokens of the other turn may be found.
     alone = any("single_word" in extras.flags.get(token, ()) for token in special)
 
     def may_take(tokens: Iterable[str], others: Iterable[str]) -> bool:
-        """Whether some tokens take whitespace, and some of others have any."""
+        """Whether one of the tokens takes whitespace, and one of the others has some."""
         strips = not set(extras.stripping).isdisjoint(tokens)
         return strips and any(any(map(str.isspace, token)) for token in others)
 

@@ -48,13 +48,13 @@ class Model:
     Parameters
     ----------
     vocab : from id to bytes, or the same as arrays; special tokens are added where it lacks them
-    merges : in rank order, as pairs of bytes, or as int32[n, 3], the ids of left, right and result of each. None where
-        the pair merges whose concatenated bytes have the lowest id, and not the first of a list
+    merges : in rank order, as pairs of bytes, or as int32[n, 3], the ids of left, right and result of each. None if tokens
+        merge by rank: first the pair whose concatenated bytes have the lowest id
     special : from special token to id; two may have one id, which stands for the first
     whole : whether a pretoken that is a token is that token, whatever the merges say
     normalizer : how text is changed before it is split
     extras : how special tokens are found, and which are put around a text
-    origin : the known parts of its provenance; see there
+    origin : the known parts of the provenance, see `Tokenizer.provenance`
 
     Raises ValueError for more tokens or merges than kernels can number. Nothing else is checked here: see `checked` for
     arguments of users, and vocab_checks.py for contents of files.
@@ -122,7 +122,7 @@ class Model:
         normalizer: object = None,
         extras: Extras = NO_EXTRAS,
     ) -> Model:
-        """The same for a vocab and merges that have been checked."""
+        """As `checked`, for a vocab and merges that have been checked already."""
         wanted = check_given(special_tokens)
         some = tokens_for_placing(wanted, vocab)
         if isinstance(wanted, dict):
@@ -147,7 +147,7 @@ class Model:
         return cls(tokens, merge_ids, special, pattern, origin={"training": training})
 
     def with_training(self, entries: dict[str, Any]) -> Model:
-        """A model whose provenance says more of its training."""
+        """A model with more entries about its training in the provenance."""
         other = copy.copy(self)
         other._origin = {**self._origin, "training": {**self._origin.get("training", {}), **entries}}
         return other
@@ -157,13 +157,13 @@ class Model:
         by_merges = self.merges is not None and not self.whole
         needed = tokens_of_merges(self.merges or []) if by_merges else set(self.ordinary.values())
         special = add_special_tokens(wanted, self.special, self.vocab, needed)
-        # Where one takes the id of a token that merges need, the merges go on with the other id of equal bytes.
+        # If a special token takes the id of a token that merges need, they use the other id of equal bytes from now on.
         is_taken = self.merge_ids is not None and np.isin(self.merge_ids, list(special.values())).any()
         merges = self.merges if is_taken else self.merge_ids
         return self.with_tokens(self.packed, merges, special)
 
     def with_renamed_special_tokens(self, names: Mapping[str, str]) -> Model:
-        """A model that calls some special tokens otherwise (see Tokenizer.rename_special_tokens)."""
+        """A model with other names of some special tokens (see Tokenizer.rename_special_tokens)."""
         special = rename(self.special, names)
         for token in self.extras.shared:
             if names.get(token, token) != token:
@@ -182,7 +182,7 @@ class Model:
         origin: dict[str, Any] | None = None,
         extras: Extras | None = None,
     ) -> Model:
-        """A model with other tokens, that prepares and splits text as this one; None leaves `origin` and `extras`."""
+        """A model with other tokens that prepares and splits text as this one; None keeps `origin` and `extras`."""
         origin = self.provenance if origin is None else origin
         extras = self.extras if extras is None else extras
         return Model(vocab, merges, special, self.pattern, self.whole, origin, self.normalizer, extras)
@@ -211,7 +211,7 @@ class Model:
 
     def _ids_of(self, merges: list[Merge]) -> NDArray[np.int32]:
         """The ids of left, right and result of each merge, int32[n, 3]."""
-        ordinary = self.packed_ordinary.without(self.extras.byte_fallback)  # of which some are equal to characters
+        ordinary = self.packed_ordinary.without(self.extras.byte_fallback)  # some of those are equal to characters
         ids = dict(zip(reversed(ordinary.tokens()), reversed(ordinary.ids.tolist()), strict=True))
         # Without a tuple for each merge, which Python's garbage collector would visit again and again.
         columns = map(itemgetter(0), merges), map(itemgetter(1), merges), starmap(add, merges)
@@ -303,7 +303,7 @@ class Model:
         return {**found, "flags": flags} if flags else found
 
     def listed_merges(self) -> list[Merge]:
-        """The merges, for a format that needs a list. ValueError if no list of merges gives the same ids as the ranks."""
+        """The merges, for a format that needs a list. Raises ValueError if no list gives the same ids as the ranks."""
         if self.merges is not None:
             return self.merges
         from .rank_vocab import recovered_merges
@@ -311,14 +311,14 @@ class Model:
         _, token_id = recovered_merges(self.packed_ordinary)
         example = "" if token_id is None else f": {shown(self.vocab[token_id])} (id {token_id}) does not"
         raise ValueError(
-            "this tokenizer merges by rank and has no list of merges, for which the bytes of every token would have to "
-            f"end as two tokens when merged by lower ranks{example}"
+            "this tokenizer merges by rank and has no list of merges: for a list, the bytes of every token would have to "
+            f"become exactly two tokens when merged by lower ranks{example}"
         )
 
     def merges_with_whole(self) -> tuple[list[Merge], bool]:
-        """The merges, and whether a pretoken that is a token is that token; for a format that can say both.
+        """The merges, and whether a pretoken that is a token is that token; for a format that can hold both.
 
-        Raises ValueError where no list of merges says the same as the ranks even so.
+        Raises ValueError if no list of merges gives the same ids as the ranks even then.
         """
         if self.merges is not None:
             return self.merges, self.whole
@@ -339,7 +339,7 @@ class Model:
             try:
                 check_ranks(ordinary, self.merge_ids)
             except ValueError as error:
-                # Ranks take a pretoken that is a token whole: so must this list, or come to the same.
+                # By rank, a pretoken that is a token becomes it. So it must by this list, through `whole` or merges.
                 if not self.whole and len(with_whole_tokens(self.packed_ordinary, self.merge_table()).whole):
                     raise
                 try:  # a list of all pairs, as files of ranks are converted to
@@ -365,8 +365,8 @@ class Model:
         return with_whole_tokens(ordinary, merges) if self.whole else merges
 
     def n_symbol_merges(self) -> int:
-        """How many of the first merges of `merge_table` only make what are single symbols in the files: the characters of a
-        vocabulary of characters, and the ends of words, which are a byte and a space here."""
+        """How many of the first merges of `merge_table` only make single symbols of the tokenizer's file: the characters of
+        a vocabulary of characters, and the ends of words, which are a byte and a space here."""
         ordinary = self.packed_ordinary
         if self.extras.byte_fallback:
             return len(merges_of_characters(ordinary, self.extras.byte_fallback)[0])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..system.lazy import lazy
 from ..system.stretches import gathered, starts_of
 
-# Ids for each token, in the vocabularies whose tables are by id: one id of 2^31 - 2 must not cost tables of 2^31 entries.
+# The most ids per token in a vocabulary whose tables are by id: one id of 2^31 - 2 must not cost tables of 2^31 entries.
 _MOST_GAPS = 16
 
 
@@ -92,7 +92,7 @@ class PackedVocab:
 
     @lazy
     def _table(self) -> NDArray[np.int64] | None:
-        """The place of each id, or None where ids have no gaps, or too many: a look-up takes a tenth of a search."""
+        """The place of each id, or None if ids have no gaps, or too many. A look-up takes a tenth of a search's time."""
         n, highest = len(self.ids), int(self.ids[-1])
         if not n <= highest < _MOST_GAPS * n:
             return None
@@ -129,8 +129,8 @@ class PackedVocab:
         return PackedVocab(text, starts_of(lengths), self.ids[numbers])
 
     def among(self, tokens: Set[bytes]) -> dict[int, bytes]:
-        """Those that are some tokens, from id to bytes."""
-        # Few others have the length and the last byte of one of these, so that few become bytes objects here.
+        """The tokens of the vocabulary that are in `tokens`, from id to bytes."""
+        # Few other tokens have the length and the last byte of one of these, so few become bytes objects here.
         last_bytes = np.append(self.text, 0)[self.starts[1:] - 1]  # the zero is for a text without bytes
         keys = self.lengths << 8 | last_bytes
         may_be_one = np.isin(keys, [len(token) << 8 | token[-1] for token in tokens if token]) | (self.lengths == 0)
@@ -138,7 +138,7 @@ class PackedVocab:
         return {token_id: token for token_id, token in found.items() if token in tokens}
 
     def with_tokens(self, others: Mapping[int, bytes]) -> PackedVocab:
-        """With more tokens, of ids that are not there."""
+        """The vocabulary with more tokens, whose ids are new."""
         if not others:
             return self
         more = PackedVocab.of(others)
@@ -151,7 +151,7 @@ class PackedVocab:
         return both if is_ascending else both.at(np.argsort(both.ids))
 
     def without(self, ids: Collection[int]) -> PackedVocab:
-        """Without the tokens of some ids."""
+        """The vocabulary without the tokens of some ids, if it has them."""
         gone = np.array(list(ids), dtype=np.int64)
         gone = gone[self.has(gone)]
         if not len(gone):

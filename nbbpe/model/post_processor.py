@@ -52,13 +52,13 @@ def read_templates(part: Mapping[str, Any] | None) -> Templates:
     return found[0] if found else PLAIN
 
 
-TYPES_OF_TEXTS = 0, 1  # of a pair, before the post_processor
+TYPES_OF_TEXTS = 0, 1  # the types of the texts of a pair, before the post_processor
 
 
 class Types(NamedTuple):
-    """The type of each piece of the templates of a Templates, for models that count a type for each text.
+    """The type of each piece in Templates (as in token_type_ids), for models that tell texts apart by it.
 
-    later : those of a first and of a second text in rows that another row begins, if tokens are put around
+    later : the types of a first and a second text in a row that does not begin the text, if tokens are put around
     """
 
     single: list[int]
@@ -98,8 +98,8 @@ def read_spellings(part: Mapping[str, Any] | None) -> list[tuple[int, str]]:
 class Trimming(NamedTuple):
     """How a post_processor trims offsets.
 
-    trims       : whether offsets are without the spaces that a token begins and ends with
-    keeps_first : whether a single space at the start of a text stays, as if it had been put there
+    trims       : whether offsets leave out the spaces that a token begins and ends with
+    keeps_first : whether a single space at the start of a text is kept, as one that may have been added
     """
 
     trims: bool
@@ -198,6 +198,7 @@ def _check_keys(part: Mapping[str, Any] | None) -> None:
 
 
 def _read(part: Mapping[str, Any]) -> Templates | None:
+    """The templates of one step; None if it adds no tokens."""
     kind = part["type"]
     if kind == "ByteLevel":  # it changes only offsets
         return None

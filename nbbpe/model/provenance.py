@@ -37,7 +37,7 @@ def tokenizer_fingerprint(
 
     sides : left and right of each merge in turn, or None where ranks decide what merges
     whole : whether a pretoken that is a token is that token, whatever the merges say
-    normalizer : names the normal form that text is put into first, or says otherwise what is done to it
+    normalizer : the name of the normal form that text is put into first, or another description of how it is changed
 
     It is stored in saved folders and sidecars of files of ids: a change of this function makes those unreadable.
     """
@@ -88,7 +88,7 @@ def describe_pattern(pattern: Pattern) -> dict[str, Any]:
 
 
 def check_classes(recorded: Mapping[str, Any], pattern: Pattern, name: str) -> None:
-    """Raise ValueError if a provenance is of another version of `regex` that classes some characters differently.
+    """Raise ValueError if a tokenizer was made with a version of `regex` that classes some characters differently.
 
     name : of the folder that holds the provenance, for the error
     """
@@ -100,7 +100,7 @@ def check_classes(recorded: Mapping[str, Any], pattern: Pattern, name: str) -> N
         f"{name}: was made with regex {cut(str(version))}, which takes some characters for letters, digits or the "
         f"like where the installed regex {library_versions()['regex']} does not, or the other way round (digests of the "
         f"character classes: {cut(str(theirs))} and {classes_digest()}), so that texts with them may get other ids here: "
-        "install that version, or take it as it is here: nbbpe.load(path, check=False).save(path)"
+        "install that version, or accept the classes of this one: nbbpe.load(path, check=False).save(path)"
     )
 
 

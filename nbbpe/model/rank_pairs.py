@@ -1,4 +1,4 @@
-"""Merging by rank as a list of merges: every pair of tokens that merges to a token, in the order of their results.
+"""Turn merging by rank into a list of merges: all pairs of tokens that merge to a token, in the order of their results.
 
 For vocabularies of ranks that are not equivalent to a shorter list (see model/rank_vocab.py), in formats that have lists
 and in which a pretoken that equals a token becomes that token.
@@ -64,20 +64,20 @@ def check_pairs(vocab: Mapping[int, bytes], merges: NDArray[np.int32]) -> None:
     merges : int32[n, 3], the ids of left, right and result of each, in order
     """
     if len(set(vocab.values())) < len(vocab):
-        raise ValueError("two ids are one token, and a token can have only one rank")
+        raise ValueError("two ids have the same token, and a token can have only one rank")
     found = pairs_by_result(vocab)
     _check_sides(vocab, found)
     places = {(left, right): place for place, (left, right, _) in enumerate(merges.tolist())}
     if (np.diff(merges[:, 2]) < 0).any() or set(places) != set(itertools.chain.from_iterable(found.values())):
         raise ValueError(
-            "the list of merges is not that of all pairs of tokens that merge to a token, in the order of these"
+            "the list of merges does not hold exactly the pairs of tokens that merge to a token, in the order of these"
         )
     ranks = {token: token_id for token_id, token in vocab.items()}
     for result, pairs in found.items():
         for first, later in _overlaps(vocab, ranks, result, pairs):
             if places[first] > places[later]:
                 raise ValueError(
-                    f"by rank another pair of those that merge to {shown(vocab[result])} (id {result}) would merge first"
+                    f"by rank, another pair of those that merge to {shown(vocab[result])} (id {result}) would merge first"
                 )
 
 

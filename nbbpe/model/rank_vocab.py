@@ -1,4 +1,4 @@
-"""Vocabularies of ranks, like tiktoken's: the equal list of merges, or a table where no list gives the same ids."""
+"""Vocabularies of ranks, like tiktoken's: find the equal list of merges, or make a table if no list gives the same ids."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _longest_prefixes(tokens: list[bytes]) -> NDArray[np.int32]:
 
 
 def with_whole_tokens(vocab: PackedVocab, merges: merge_table.Merges) -> merge_table.Merges:
-    """The table with the tokens of a vocab that a pretoken is, though merging does not give them."""
+    """The table, with the tokens that merging does not give: a pretoken that is one of them becomes it nevertheless."""
     tokens = _Tokens(vocab)
     is_unmerged = np.empty(len(tokens.ranks), dtype=np.bool_)
     room = tokens.scratch(merges)
@@ -135,9 +135,8 @@ def check_ranks(vocab: dict[int, bytes], merges: NDArray[np.int32]) -> None:
     vocab  : from id to bytes, without special tokens
     merges : int32[n, 3], the ids of left, right and result of each, in order
 
-    It does where every token is regular (see kernels/encoding/rank_tables.py), with sides that the list has, and the list
-    is in the order of its results: then at each step the first pair of the list and the pair of lowest rank are the same
-    one.
+    It is the same if every token is regular (see kernels/encoding/rank_tables.py), with sides that the list has, and the
+    list is in the order of its results: then at each step the first pair of the list is the pair of lowest rank.
     """
     ids: dict[bytes, int] = {}
     for token_id, token in sorted(vocab.items()):

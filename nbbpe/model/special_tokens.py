@@ -1,4 +1,4 @@
-"""Special tokens as a user gives them: checks, and the ids that they get in a vocabulary."""
+"""Check special tokens as a user gives them, and find the ids that they get in a vocabulary."""
 
 from __future__ import annotations
 
@@ -73,15 +73,15 @@ def tokens_of_merges(merges: Collection[tuple[bytes, bytes]]) -> set[bytes]:
 
 
 def place_special_tokens(wanted: SpecialTokens | None, vocab: Mapping[int, bytes], needed: Set[bytes]) -> dict[str, int]:
-    """The id of each special token in a vocabulary that it is to be added to.
+    """The id that each special token gets in a vocabulary.
 
     Parameters
     ----------
     wanted : a list, whose tokens have the ids of their bytes in the vocab, or else the next after its highest; or a dict
         from token to id, which is taken as it is
-    needed : tokens that stay what they are: a special token of the same bytes is another, with an id of its own
+    needed : tokens that must stay ordinary: a special token of the same bytes gets another id
 
-    Raises TypeError or ValueError for what cannot be a special token, or have its id.
+    Raises TypeError or ValueError for an invalid special token, or one that cannot have its id.
     """
     tokens = check_given(wanted)
     if isinstance(tokens, dict):
@@ -128,8 +128,8 @@ def _check_ids(wanted: Mapping[str, int], vocab: Mapping[int, bytes], needed: Se
 
 
 def tokens_for_placing(wanted: list[str] | dict[str, int], vocab: PackedVocab) -> dict[int, bytes]:
-    """The tokens of a vocabulary that decide where special tokens can be placed, which is all that the functions that place
-    them need of it: those with the same bytes, those with the wanted ids, and the one with the highest id."""
+    """The tokens of a vocabulary on which the ids of special tokens depend: those with the same bytes, those with the
+    wanted ids, and the one with the highest id."""
     names = {token.encode() for token in wanted}
     given = wanted.values() if isinstance(wanted, dict) else ()
     ids = np.array([token_id for token_id in given if type(token_id) is int and 0 <= token_id <= MAX_ID], dtype=np.int64)
@@ -172,10 +172,9 @@ def place_beside_ranks(wanted: SpecialTokens, vocab: PackedVocab) -> dict[str, i
 def add_special_tokens(
     wanted: SpecialTokens, special: Mapping[str, int], vocab: Mapping[int, bytes], needed: Set[bytes]
 ) -> dict[str, int]:
-    """The id of each special token where some are added to a vocabulary; those that there are keep their ids.
+    """The id of each special token after some are added to a vocabulary; present ones keep their ids.
 
-    `wanted` and `needed` are as in `place_special_tokens`. Raises ValueError where a dict would give another id to a
-    special token that there is.
+    `wanted` and `needed` are as in `place_special_tokens`. Raises ValueError if a dict gives another id to a present one.
     """
     if isinstance(wanted, Mapping):
         owners = {token_id: token for token, token_id in special.items()}
@@ -214,7 +213,7 @@ def rename(special: Mapping[str, int], names: object) -> dict[str, int]:
 
 
 def find_overlap(first: Sequence[str], later: Sequence[str]) -> tuple[str, str] | None:
-    """A token of `first` and one of `later` that it lies within, or whose end it can begin with in a text; or None.
+    """A token of `first` that lies within a token of `later`, or ends with the beginning of one: returns both, or None.
 
     A token that is in both lies within itself. Cost: linear in their bytes.
     """
@@ -230,7 +229,7 @@ def find_overlap(first: Sequence[str], later: Sequence[str]) -> tuple[str, str] 
     for token in first:
         spelled = np.frombuffer(to_bytes(token), dtype=np.uint8)
         node = int(beginning_node(spelled.ctypes.data, len(spelled), endings))
-        # Of a token of `later` that is the end of no other, all would be the beginning, which is not an overlap.
+        # A leaf is all of a token of `later`: that is not just a beginning, so go on with a shorter one.
         while node and endings.nodes[node, FIRST] == endings.nodes[node + 1, FIRST]:
             node = int(endings.nodes[node, FALLBACK])
         if node:
@@ -241,6 +240,7 @@ def find_overlap(first: Sequence[str], later: Sequence[str]) -> tuple[str, str] 
 
 
 def pack(tokens: Iterable[bytes], ids: list[int]) -> PackedTokens:
+    """Special tokens with their ids in the form that kernels take."""
     from ..kernels.pieces.special_tokens import new_special_tokens
 
     return new_special_tokens(list(tokens), ids)

@@ -17,7 +17,7 @@ def table_of(
     pool_size = piece_table.POOL_START + int(np.diff(starts)[chosen].sum()) + piece_table.KEY_OVERHEAD * n_chosen
     table = piece_table.new_table(piece_table.slots_for(n_chosen), pool_size)
     while token_table.enter_tokens(text, starts, ids, chosen, table) != n_chosen:
-        # There is room: so a search went too far.
+        # There is room, so a token found no slot within the bounded distance.
         table = piece_table.with_another_secret(table)
         piece_table.clear(table)
     return table

@@ -44,7 +44,7 @@ def check_merging(vocab: PackedVocab, merges: NDArray[np.int32] | None) -> None:
         return  # as nearly always
     if merges is None:
         n_tokens, needed = int(np.count_nonzero(vocab.lengths)), "ranks"
-    else:  # other tokens, which no text gets, take no place; each byte does, also one that is no token
+    else:  # other tokens, which no text gets, take no place in a table; each byte does, even if it is not a token
         is_used, byte_ids = vocab.count(merges.ravel()) > 0, vocab.byte_ids()
         is_used[vocab.numbers_of(byte_ids[byte_ids >= 0])] = False
         n_tokens, needed = 256 + int(is_used.sum()), "merges"
@@ -56,7 +56,7 @@ def check_merging(vocab: PackedVocab, merges: NDArray[np.int32] | None) -> None:
 
 
 def check_bytes(vocab: PackedVocab, optional: Collection[int] = NEVER) -> None:
-    """Raise ValueError for a vocabulary that lacks a single byte that is not among the optional ones."""
+    """Raise ValueError if a vocabulary lacks a single byte, unless that is optional."""
     missing = [bytes([byte]) for byte in np.flatnonzero(vocab.byte_ids() < 0).tolist() if byte not in optional]
     if missing:
         some = ", ".join(map(repr, missing[:5]))
@@ -80,14 +80,14 @@ def check_vocab(vocab: Vocab, allows_empty: bool = False) -> None:
 
 
 def _is_plain_vocab(vocab: Vocab) -> bool:
-    """Whether it maps ints that may be ids to bytes, none of a derived type."""
+    """Whether a vocab maps valid ids to bytes, none of them of a derived type."""
     if set(map(type, vocab)) != {int} or set(map(type, vocab.values())) != {bytes}:
         return False
     return min(vocab) >= 0 and max(vocab) <= MAX_ID
 
 
 def _are_plain_pairs(merges: list[Merge]) -> bool:
-    """Whether all are tuples or lists of two bytes, none of a derived type."""
+    """Whether all merges are tuples or lists of two bytes objects, none of them of a derived type."""
     if not set(map(type, merges)) <= {tuple, list} or set(map(len, merges)) != {2}:
         return False
     return set(map(type, chain.from_iterable(merges))) == {bytes}
