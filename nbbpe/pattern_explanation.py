@@ -181,6 +181,7 @@ def _level(regex: str, automaton: Automaton) -> Level:
 
 
 def _character_class(automaton: Automaton, number: int) -> CharacterClass:
+    """A class of an automaton, with examples of its characters."""
     ranges = [(first, end) for first, end, of_class in automaton.ranges() if of_class == number]
     examples: list[str] = []
     for first, end in ranges:

@@ -194,11 +194,11 @@ def train(
         _check_start(start, special_tokens, pattern)
         if superwords is not None:
             raise ValueError("superwords are learned from the bytes on, not from a tokenizer: leave start out")
-        former = cut_short(start._model)
-        if former is not None:
-            check_can_go_on(start._model, former, corpus.parity)
+        interrupted = cut_short(start._model)
+        if interrupted is not None:
+            check_can_go_on(start._model, interrupted, corpus.parity)
         model = extend(start._model, corpus, counting, learning, vocab_size)
-        return Tokenizer._of(model if former is None else with_special_tokens_last(model))
+        return Tokenizer._of(model if interrupted is None else with_special_tokens_last(model))
     if vocab_size is None:
         missing = f"{argument('vocab_size')} is missing"
         raise TypeError(f"{missing}: the number of tokens in all, as in nbbpe.train(source, vocab_size=10_000)")

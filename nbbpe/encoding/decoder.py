@@ -31,23 +31,23 @@ _ROOM, _KEPT_ROOM = 1 << 14, 1 << 20  # bytes of room: at first, and at most bet
 def check_in_order(ids: object) -> None:
     """Raise TypeError, with advice, for bytes and for containers whose items are not all ids, or are in no order."""
     if isinstance(ids, (bytes, bytearray)) or (isinstance(ids, memoryview) and ids.itemsize == 1):
-        way_out = ": np.frombuffer(data, dtype) gives the ids of raw bytes, and nbbpe.TokenFile(path) those of a file"
+        advice = ": np.frombuffer(data, dtype) gives the ids of raw bytes, and nbbpe.TokenFile(path) those of a file"
     elif isinstance(ids, Mapping):
-        way_out = ", whose keys would be decoded: give one of its values"
+        advice = ", whose keys would be decoded: give one of its values"
     elif isinstance(ids, (set, frozenset)):
-        way_out = ", which has no order"
+        advice = ", which has no order"
     elif type(ids).__name__ == "MaskedArray":  # by name, as numpy.ma is rarely imported
-        way_out = ", whose masked ids would be decoded, too: give its compressed() to leave them out, or its data"
+        advice = ", whose masked ids would be decoded, too: give its compressed() to leave them out, or its data"
     else:
         return
-    raise TypeError(f"ids must be a list or an array of integers, not {type(ids).__name__}{way_out}")
+    raise TypeError(f"ids must be a list or an array of integers, not {type(ids).__name__}{advice}")
 
 
 def check_errors(errors: object) -> None:
     """Raise TypeError unless `errors` is a str; for None, a Decoder would return bytes."""
     if not isinstance(errors, str):
-        way_out = "decode_bytes gives bytes" if errors is None else "skip_special_tokens is given by its name"
-        raise TypeError(f'errors must be a str as in bytes.decode, such as "strict", not {shown(errors)}; {way_out}')
+        advice = "decode_bytes gives bytes" if errors is None else "skip_special_tokens is given by its name"
+        raise TypeError(f'errors must be a str as in bytes.decode, such as "strict", not {shown(errors)}; {advice}')
 
 
 def as_array(ids: Any) -> NDArray[Any]:
@@ -183,7 +183,7 @@ class Decoder:
 
     @lazy
     def _pooled(self) -> dict[int, bytes]:
-        """The tokens in the tables of the compiled loop; ids of which one is not in them are decoded by look-ups."""
+        """The tokens in the tables of the compiled loop; ids that include any other are decoded by look-ups."""
         return without_far_ids(self._vocab)
 
     def _kernel_pays(self, n_ids: int) -> bool:

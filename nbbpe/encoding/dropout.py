@@ -136,6 +136,7 @@ class _Work:
     def _merge(
         self, data: NDArray[np.uint8], starts: NDArray[np.int64], random: NDArray[np.uint64], out: NDArray[Any]
     ) -> int:
+        """Write the ids of the pretokens of `data` that begin at `starts` to `out`; returns their number."""
         longest = int(np.diff(starts).max(initial=0))
         if longest > self._longest:
             self._longest = longest

@@ -23,7 +23,7 @@ def integer_dtype(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def check_dtype(dtype: DTypeLike, vocab_size: int) -> np.dtype[Any]:
-    """As `integer_dtype`. Raises ValueError if the type cannot hold all ids, too."""
+    """As `integer_dtype`; also raises ValueError if the type cannot hold all ids."""
     wanted = integer_dtype(dtype)
     largest = np.iinfo(wanted).max
     if largest < MAX_ID and largest < vocab_size - 1:

@@ -66,7 +66,7 @@ class OffsetFinder:
     """
 
     def __init__(self, model: Model, trimming: Trimming) -> None:
-        assert not model.normalizer.does_more  # which changes other texts, too
+        assert not model.normalizer.does_more  # else it would change other texts, too
         self._packed, self._vocab = model.packed, model.vocab
         self._decoder = Decoder(model.vocab)
         # Special tokens that take the whitespace before or after them.
@@ -82,7 +82,7 @@ class OffsetFinder:
 
         texts           : without surrogates
         ids_of_texts    : the ids of all texts, one after another
-        starts_of_texts : where those of each text start in it, and where the last ones end
+        starts_of_texts : where the ids of each text start in `ids_of_texts`, and where the last ones end
 
         Returns None if a text is not in the normal form, if the tokens do not spell exactly the texts, or if one of them
         takes whitespace. Cost: 0.1 us a token, and 20 us unless there are few.
@@ -97,7 +97,7 @@ class OffsetFinder:
         if self._decoder.decode(ids_of_texts) != data:
             return None
         ids = np.array(ids_of_texts, dtype=np.int64) if isinstance(ids_of_texts, list) else ids_of_texts
-        # Whitespace beside a token that takes it may be a token of its own, too.
+        # Whitespace beside a token that takes it may also be a token itself.
         if self._stripping and np.isin(ids, list(self._stripping)).any():
             return None
         starts_of_ids = np.array(starts_of_texts, dtype=np.int64)

@@ -66,7 +66,7 @@ def check_padding(
 def as_rows(ids: NDArray[Any], starts: NDArray[np.int64], padding: Padding, pad_id: int, dtype: np.dtype[Any]) -> Padded:
     """Texts as rows of one array.
 
-    ids, starts : the ids of all texts, and where those of each begin and end
+    ids, starts : the ids of all texts, and int64[n + 1], where the ids of each begin, and the last ones end
     """
     lengths = np.diff(starts)
     # A max_length may exceed NumPy's integers (transformers' 10^30 means no limit); no text has more than all ids.

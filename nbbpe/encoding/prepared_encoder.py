@@ -36,7 +36,7 @@ _MOST_KEPT = 100  # choices of special tokens that are cached, see `_turns_of`
 
 
 class _Turns(NamedTuple):
-    """The special tokens to look for, for one choice of these.
+    """The tokens to look for in each turn, for one choice of special tokens.
 
     first  : in the original text
     later  : in the normalized text
@@ -87,7 +87,7 @@ class PreparedEncoder(RewritingEncoder):
         replaced = [each for each in chain.replaced if each is not None]
         sought_in_bytes = b"".join([*replaced, *self._with_rule[bytes]])
         self._longest = max(map(len, [*with_rule, *replaced]), default=0)
-        # Whether surrogates may stand for bytes of these. (A fallback never leaves a text with surrogates as it is.)
+        # Whether surrogates may stand for bytes of these texts. (A fallback never leaves a text with surrogates as it is.)
         self._sees_surrogates = fallback is None and not sought_in_bytes.isascii()
         self._looks_first = self._preparation.checks is not None and len(with_rule) <= _FEW_WITH_RULE
         self._has_all = not model.lacking
@@ -133,6 +133,7 @@ class PreparedEncoder(RewritingEncoder):
         }
 
     def _new_turns(self, chosen: Mapping[str, int]) -> _Turns:
+        """Divide the chosen tokens, with their ids, into turns."""
         first = {token: token_id for token, token_id in chosen.items() if token not in self._later}
         later: dict[str, int] = {}  # of tokens that are equal once normalized, the first; tokenizers takes any of them
         for token, token_id in chosen.items():
@@ -188,7 +189,7 @@ class PreparedEncoder(RewritingEncoder):
         return turns.both if stays else None
 
     def _stays(self, text: str | bytes) -> bool:
-        """Whether a text stays as it is, but for a space in front; it has no token with a rule then."""
+        """Whether a text has no token with a rule, and stays as it is but for a space in front."""
         if any(map(text.__contains__, self._with_rule[type(text)])):
             return False
         if isinstance(text, str) and self._sees_surrogates and has_surrogates(text):

@@ -91,6 +91,7 @@ class RegexEncoder(Encoder):
     def _merge(
         self, numbers: dict[str, int], pretokens: list[int], breaks: list[tuple[int, int]]
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The ids of one part, as `_encode` yields it."""
         distinct = [pretoken.encode(errors="surrogateescape") for pretoken in numbers]
         ids, starts = ids_of_each(distinct, self.merges, self.dtype)
         # The ids of every occurrence: ids[starts[k]:starts[k + 1]] for pretoken k.

@@ -124,16 +124,16 @@ class Model:
     ) -> Model:
         """As `checked`, for a vocab and merges that have been checked already."""
         wanted = check_given(special_tokens)
-        some = tokens_for_placing(wanted, vocab)
+        relevant = tokens_for_placing(wanted, vocab)
         if isinstance(wanted, dict):
-            some |= {wanted[token]: token.encode() for token in extras.shared}  # some have other bytes there
+            relevant |= {wanted[token]: token.encode() for token in extras.shared}  # whose bytes there may be others
         if isinstance(merges, list):
             needed = tokens_of_merges(merges)
         else:
-            in_merges = np.isin(list(some), merges).tolist()
-            needed = {token for token, is_in in zip(some.values(), in_merges, strict=True) if is_in or len(token) == 1}
+            in_merges = np.isin(list(relevant), merges).tolist()
+            needed = {token for token, is_in in zip(relevant.values(), in_merges, strict=True) if is_in or len(token) == 1}
         needed.difference_update(token.encode() for token in extras.shared)
-        special = place_special_tokens(wanted, some, needed)
+        special = place_special_tokens(wanted, relevant, needed)
         return cls(vocab, merges, special, get_pattern(pattern), normalizer=as_normalizer(normalizer), extras=extras)
 
     @classmethod

@@ -85,7 +85,7 @@ class PackedVocab:
         return dict(zip(self.ids.tolist(), self.tokens(), strict=True))
 
     def has(self, ids: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Which of some ids are among those of the vocabulary, bool[n]."""
+        """Which of some ids the vocabulary has, bool[n]."""
         if not len(self.ids):
             return np.zeros(len(ids), dtype=np.bool_)
         return self.ids[self.numbers_of(ids.clip(0, int(self.ids[-1])))] == ids

@@ -229,6 +229,7 @@ def _is_id(value: object) -> bool:
 
 
 def _template(pieces: object, tokens: Mapping[str, Any]) -> Template:
+    """Read a template of a TemplateProcessing; `tokens` are its special tokens."""
     if not isinstance(pieces, list):
         raise ValueError(f"post_processor: a template must be a list, and is {shown(pieces)}")
     template: Template = []

@@ -88,7 +88,7 @@ def merging_pairs(tokens: list[bytes], ids: NDArray[np.int32]) -> list[NDArray[n
     ids    : int32[len(tokens)]
 
     They come in the order of their results, and of one result the shortest left first. Cost: n log n in the bytes of all
-    tokens: no two sides are looked up, which would be read whole for each split.
+    tokens, as sides are not looked up, which would read them whole for each split.
     """
     lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
     at_length = np.full(int(lengths.max(initial=0)) + 1, -1, dtype=np.int32)

@@ -131,8 +131,8 @@ def tokens_for_placing(wanted: list[str] | dict[str, int], vocab: PackedVocab) -
     """The tokens of a vocabulary on which the ids of special tokens depend: those with the same bytes, those with the
     wanted ids, and the one with the highest id."""
     names = {token.encode() for token in wanted}
-    given = wanted.values() if isinstance(wanted, dict) else ()
-    ids = np.array([token_id for token_id in given if type(token_id) is int and 0 <= token_id <= MAX_ID], dtype=np.int64)
+    chosen = wanted.values() if isinstance(wanted, dict) else ()
+    ids = np.array([token_id for token_id in chosen if type(token_id) is int and 0 <= token_id <= MAX_ID], dtype=np.int64)
     numbers = {len(vocab.ids) - 1, *vocab.numbers_of(ids[vocab.has(ids)]).tolist()}
     return vocab.among(names) | vocab.at(np.array(sorted(numbers))).as_dict()
 
@@ -156,16 +156,16 @@ def place_beside_ranks(wanted: SpecialTokens, vocab: PackedVocab) -> dict[str, i
     Raises TypeError or ValueError for an invalid special token, or an id that is invalid or taken by another token.
     """
     tokens = check_given(wanted)
-    some = tokens_for_placing(tokens, vocab)
+    relevant = tokens_for_placing(tokens, vocab)
     if isinstance(tokens, list):
-        return place_special_tokens(tokens, some, set(some.values()))
+        return place_special_tokens(tokens, relevant, set(relevant.values()))
     for token, token_id in tokens.items():
         if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id <= MAX_ID:
             raise ValueError(
                 f"special token {shown(token)} has the id {shown(token_id)}; ids are integers from 0 to {MAX_ID:,}"
             )
-        if token_id in some:
-            raise ValueError(f"special token {shown(token)} has the id {token_id}, as {shown(some[token_id])} has")
+        if token_id in relevant:
+            raise ValueError(f"special token {shown(token)} has the id {token_id}, as {shown(relevant[token_id])} has")
     return tokens
 
 
@@ -195,9 +195,9 @@ def add_special_tokens(
 
 
 def rename(special: Mapping[str, int], names: object) -> dict[str, int]:
-    """Special tokens with other names for some, which keep their ids; `names` is a dict from each of these to its new name.
+    """Rename some special tokens, which keep their ids; `names` is a dict from old to new names.
 
-    Raises TypeError or ValueError for a name that no special token has, or that is invalid or taken as a new one.
+    Raises TypeError or ValueError for an old name that no special token has, and for a new one that is invalid or taken.
     """
     if not isinstance(names, Mapping):
         raise TypeError(f"names must be a dict from special tokens to their new names, not {shown(names)}")

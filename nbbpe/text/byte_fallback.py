@@ -22,7 +22,7 @@ _NOWHERE = np.empty(0, dtype=np.int64)
 class ByteFallback:
     """Cuts a text within each unknown character, so that its bytes are not merged; ▁ counts as one, see `without_signs`.
 
-    characters : those that the vocabulary has, with a space for ▁; without those of ASCII, which need no cut
+    characters : those that the vocabulary has, with a space for ▁; ASCII may be missing, as it is never cut
     """
 
     def __init__(self, characters: Collection[str]) -> None:

@@ -108,8 +108,8 @@ def find_chunk_boundaries(file: BinaryIO, desired_num_chunks: int, split_special
 def find_near(file: BinaryIO, size: int, n_parts: int, token: bytes) -> Iterator[int]:
     """The offsets of the first `token` at or after each place that divides a file of `size` bytes into even parts.
 
-    Ascending, each once. The file is read once at most, except for the `token`'s length between two blocks: a search that
-    goes beyond the next place serves that place, too.
+    They ascend without repeats. The file is read once at most, except for the `token`'s length between two blocks: a search
+    that goes beyond the next place serves that place, too.
     """
     block, begin = b"", 0
     part = 1
@@ -200,8 +200,8 @@ class _FileBytes(Positioned):
 
 
 def find_cuts(text: Positioned, size: int, n_parts: int, tables: CutTables, look: int = _LOOK) -> Iterator[int]:
-    """Where to cut a text into about `n_parts` parts, at or soon after the places that divide it evenly; ascending, each
-    once. `look` is how much is searched for a special token before it is cut at a boundary."""
+    """Yield where to cut a text into about `n_parts` parts: at or soon after the places that divide it evenly, ascending
+    without repeats. `look` is how much is searched for a special token before a cut at a boundary."""
     part = 1
     longest = tables.specials.longest
     if not longest:  # there are none
@@ -267,7 +267,7 @@ def _places(
     tables: PatternTables | None,
 ) -> Iterator[NDArray[np.int64]]:
     """Yield places where a block of `n_bytes` bytes may be cut, from `first` to `stop`, if no special token reaches there:
-    special tokens, which begin at `starts`; certain boundaries soon after `first`, which mostly suffice; all of these."""
+    special tokens, which begin at `starts`; certain boundaries soon after `first`, which mostly suffice; all others."""
     yield starts[(first <= starts) & (starts < stop)]
     near = min(first + _NEAR, stop)
     for end in sorted({near, stop}):

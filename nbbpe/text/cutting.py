@@ -204,6 +204,7 @@ def regex_before(sign: str) -> str:
 
 
 def _metaspace(step: dict[str, Any]) -> _Step:
+    """The step Metaspace: a sign for each space, and perhaps a cut before each sign."""
     sign, scheme, splits = step.get("replacement"), step.get("prepend_scheme", "always"), step.get("split", True)
     if not isinstance(sign, str) or len(sign) != 1 or not isinstance(splits, bool):
         raise ValueError(f"pre_tokenizer Metaspace needs one character and split as true or false, and has {shown(step)}")
@@ -223,6 +224,7 @@ def _metaspace(step: dict[str, Any]) -> _Step:
 
 
 def _split(step: dict[str, Any]) -> _Step:
+    """The step Split: a cut at the matches of a string or a regex."""
     pattern, behavior, invert = step.get("pattern"), step.get("behavior"), step.get("invert", False)
     if not isinstance(pattern, dict) or len(pattern) != 1 or not isinstance(invert, bool) or behavior not in BEHAVIORS:
         raise ValueError(f"pre_tokenizer Split is not known: {shown(step)}")

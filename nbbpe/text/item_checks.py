@@ -24,9 +24,9 @@ def check_collected(data: object, argument: str) -> None:
     """Raise TypeError for an object without data or Arrow's C interface: a lazy frame, a data set of pyarrow."""
     if hasattr(data, "__arrow_c_stream__"):
         return
-    for method, way_out in _WAYS_TO_DATA.items():
+    for method, advice in _WAYS_TO_DATA.items():
         if hasattr(data, method):
-            raise TypeError(f"{argument} is a {type(data).__name__}, which has no data yet: give {argument}{way_out}")
+            raise TypeError(f"{argument} is a {type(data).__name__}, which has no data yet: give {argument}{advice}")
 
 
 def check_ordered(items: object, argument: str, kind: str = "texts") -> None:
@@ -53,8 +53,8 @@ def check_items(items: object, argument: str, kind: str, in_order: bool = True) 
     if not (hasattr(items, "__iter__") or hasattr(items, "__getitem__")):  # many data sets have only the second
         raise TypeError(wanted)
     if gives_names(items):
-        way_out = of_a_split(items, argument) or f"give one of its columns, or list({argument}.values())"
-        raise TypeError(f"{wanted}, of which only the names would be taken: {way_out}")
+        advice = of_a_split(items, argument) or f"give one of its columns, or list({argument}.values())"
+        raise TypeError(f"{wanted}, of which only the names would be taken: {advice}")
     if kind == "texts" and type(items).__module__.startswith("pyarrow."):  # its items are not str
         raise TypeError(f"{wanted}: encode_arrow takes Arrow data, and {argument}.to_pylist() is such a list")
 

@@ -1,6 +1,6 @@
 """Whether a text is in a Unicode normal form.
 
-A kernel skips the characters that are inert in the form, and only what is around others is left to `unicodedata`.
+A kernel skips the characters that are inert in the form, so `unicodedata` checks only the text around others.
 """
 
 from __future__ import annotations

@@ -318,7 +318,7 @@ def _sought_by_table(step: dict[str, Any]) -> str:
 
 @functools.lru_cache(2)  # to read one takes half a second
 def table_of(table: str) -> Mapping[str, str]:
-    """The texts of a table of sentencepiece's in base64, and what replaces each. Raises ValueError for what is none."""
+    """The texts of a table of sentencepiece's in base64, and what replaces each. Raises ValueError for an invalid one."""
     import base64
 
     from .charsmap import parsed_charsmap
@@ -331,6 +331,7 @@ def _lacks(sought: Mapping[type, Any], text: str | bytes) -> bool:
 
 
 def _bert(step: dict[str, Any]) -> _Step:
+    """The step BertNormalizer."""
     names = "clean_text", "handle_chinese_chars", "lowercase"
     clean, chinese, lower = (step.get(name, True) for name in names)
     strips = step.get("strip_accents")
@@ -377,6 +378,7 @@ def _spacing(ranges: str) -> Callable[[str], str]:
 
 
 def _replacing(step: dict[str, Any]) -> _Step:
+    """The step Replace."""
     pattern, content = step.get("pattern"), step.get("content")
     if not isinstance(content, str) or not isinstance(pattern, dict) or len(pattern) != 1:
         raise ValueError(f"normalizer Replace needs a pattern and a content, and has {shown(step)}")

@@ -30,7 +30,7 @@ from .windows import CUT, SEPARATOR
 _NEWLINE, _SPACE = ord("\n"), ord(" ")
 _AT_ONCE = 1 << 18  # bytes, about, that are cut together: the arrays for them take many times as much memory
 _WHITESPACE = re.compile(b"[ \n]")
-_SHORT = 1 << 11  # bytes of a document of which a list of places takes less time than arrays
+_SHORT = 1 << 11  # bytes of a document; for a shorter one, a list of places takes less time than arrays
 
 
 class PatternCutter:
@@ -89,7 +89,7 @@ class PatternCutter:
 
     @lazy
     def _barrier(self) -> int | None:
-        """A byte that may be put in the place of tokens; None if there is none that keeps documents apart."""
+        """A byte that may be put in the place of tokens; None if no byte keeps documents apart."""
         if self.drops_whitespace:
             return _NEWLINE
         # The separator would be text between matches, in which a later regex would find it.
@@ -209,8 +209,8 @@ class PatternCutter:
 
 
 def _with_separators(data: bytes, breaks: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]] | None:
-    """A text with a separator in the place of each break, and the breaks, of which only the ids count; None if the text
-    between them has a separator, which is invalid UTF-8."""
+    """Put a separator in the place of each break; returns the text and the breaks, of which only the ids are still right.
+    None if the text between them has a separator, which is invalid UTF-8."""
     starts, ends = [0, *breaks[:, 1].tolist()], [*breaks[:, 0].tolist(), len(data)]
     joined = SEPARATOR.join([data[start:end] for start, end in zip(starts, ends, strict=True)])
     return (joined, breaks) if joined.count(SEPARATOR) == len(breaks) else None

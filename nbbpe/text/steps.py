@@ -74,7 +74,7 @@ class Steps(ABC):
 
 
 def steps_of(part: object, name: str) -> list[Any]:
-    """The steps of a part of a tokenizer.json: none if it is null, those of a Sequence, also of nested ones.
+    """The steps of a part of a tokenizer.json: none for null, and all those of a Sequence, which may be nested.
 
     name : of the part, a key of `_IN_SEQUENCE`
 
@@ -140,7 +140,7 @@ class StepRegex:
         return self._within_limit(self.compiled.findall, text)
 
     def split(self, text: str) -> list[str]:
-        """The text between matches, and if all of the regex is a group, the matches, too."""
+        """The texts between matches; with the matches themselves, if the whole regex is a group (see `as_group`)."""
         return self._within_limit(self.compiled.split, text)
 
     def spans(self, text: str) -> list[tuple[int, int]]:

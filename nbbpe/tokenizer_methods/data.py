@@ -112,7 +112,7 @@ class TokenizerData:
     def token_to_id(self, token: str | bytes) -> int | None:
         """The id of a token (a str means its UTF-8 bytes), or None if it is not in the vocabulary.
 
-        Raises TypeError for what is neither.
+        Raises TypeError for anything else.
 
         >>> tok.token_to_id("the"), tok.token_to_id(b"\\xff"), tok.token_to_id("dog")
         (258, 255, None)

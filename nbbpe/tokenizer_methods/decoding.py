@@ -93,8 +93,8 @@ class TokenizerDecoding(TokenizerData):
             except (TypeError, ValueError) as error:
                 at = f"batch[{len(texts)}]"
                 if isinstance(ids, int) or getattr(ids, "ndim", 1) == 0:
-                    way_out = "decode takes the ids of one text"
-                    raise TypeError(f"batch must hold lists of ids, and {at} is {shown(ids)}: {way_out}") from None
+                    advice = "decode takes the ids of one text"
+                    raise TypeError(f"batch must hold lists of ids, and {at} is {shown(ids)}: {advice}") from None
                 if isinstance(error, TypeError):
                     raise
                 raise ValueError(f"{at}: {error}") from error
