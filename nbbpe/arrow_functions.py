@@ -120,7 +120,10 @@ def add_up_counts(tables: Iterable[Any]) -> Any:
         raise ValueError("give at least one table of counts: there is nothing to add up")
     descriptions = {(each.metadata or {}).get(KEY) for each in opened}
     if len(descriptions) > 1:
-        raise ValueError("the tables have different metadata of nbbpe: they were counted in different ways")
+        raise ValueError(
+            "the tables have different metadata of nbbpe, or some have lost it: count all texts with the same pattern, "
+            "special tokens and weights, and the same versions of nbbpe and regex"
+        )
     for counts in opened:
         for words in words_in(counts):
             gathering.add(words, are_distinct=False)

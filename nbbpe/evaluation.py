@@ -134,7 +134,7 @@ def _check_tokenizers(tokenizers: object) -> None:
                 f"tokenizers must be a dict from names to tokenizers, and has {shown(name)}: {shown(tokenizer)}"
             )
     if not tokenizers:
-        raise ValueError("tokenizers names none")
+        raise ValueError("tokenizers is empty: give a dict from names to tokenizers")
 
 
 def _evaluation(tokenizer: str, text: str, size: _TextSize, counts: _TokenCounts, of_first: _TokenCounts) -> Evaluation:

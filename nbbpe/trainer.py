@@ -243,11 +243,13 @@ def _check_start(start: Tokenizer, special_tokens: Sequence[str], pattern: Patte
     for token in special_tokens:
         if token not in start.special_tokens:
             raise ValueError(
-                f"special token {token!r} is not a special token of start, whose own are used: add it to start first, "
+                f"special token {token!r} is not one of those of start, which are used: add it to start first, "
                 "start=tok.with_special_tokens([...])"
             )
     if not isinstance(pattern, _DefaultPattern) and get_pattern(pattern).regexes != start._model.pattern.regexes:
-        raise ValueError(f"{argument('pattern', pattern)} is not the pattern of start, {start.pattern!r}, which is used")
+        raise ValueError(
+            f"{argument('pattern', pattern)} is not the pattern of start, {start.pattern!r}, which is used: leave it out"
+        )
 
 
 def _check_vocab_size(vocab_size: int, n_special: int) -> int:

@@ -72,7 +72,7 @@ def test_a_damaged_table_is_an_error_or_another_table():
     data = compiled_charsmap(TABLE)
     rng = random.Random(1)
     for cut in (0, 3, 4, 100, len(data) - 1):
-        with pytest.raises(ValueError, match="is no table of sentencepiece"):
+        with pytest.raises(ValueError, match="the table of replaced texts is not in the format of sentencepiece"):
             parsed_charsmap(data[:cut])
     for _ in range(300):
         damaged = bytearray(data)
@@ -81,7 +81,7 @@ def test_a_damaged_table_is_an_error_or_another_table():
         try:
             parsed_charsmap(bytes(damaged))
         except ValueError as error:
-            assert str(error) == "is no table of sentencepiece"  # noqa: PT017
+            assert str(error) == "the table of replaced texts is not in the format of sentencepiece"  # noqa: PT017
 
 
 def test_a_table_whose_texts_have_no_end_is_an_error():
@@ -93,5 +93,5 @@ def test_a_table_whose_texts_have_no_end_is_an_error():
     block = (first >> 10) ^ (2 * 256 + 97)
     at = 4 + 4 * (block + 97)
     data[at : at + 4] = (((block + 97) ^ block) << 10 | 97).to_bytes(4, "little")
-    with pytest.raises(ValueError, match="is no table"):
+    with pytest.raises(ValueError, match="is not in the format"):
         parsed_charsmap(bytes(data))

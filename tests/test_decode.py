@@ -92,7 +92,7 @@ def test_what_is_no_integer_is_no_id(small, bad):
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("dtype", [float, bool, complex, "U1", "datetime64[s]"])
 def test_an_array_that_holds_no_integers_is_an_error_that_names_its_type(small, dtype):
-    with pytest.raises(ValueError, match="ids must be integers, and are an array of"):
+    with pytest.raises(ValueError, match="ids must be integers, not an array of"):
         small.decode(np.zeros(3, dtype=dtype))
 
 

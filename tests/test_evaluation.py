@@ -151,7 +151,7 @@ def test_invalid_arguments_are_errors(small, tmp_path):
         ([small], tmp_path / "a.txt", TypeError, "tokenizers must be a dict from names to tokenizers, not list"),
         ({"a": "tok"}, tmp_path / "a.txt", TypeError, "tokenizers must be a dict .*, and has 'a': 'tok'"),
         ({1: small}, tmp_path / "a.txt", TypeError, "tokenizers must be a dict from names .*, and has 1: "),
-        ({}, tmp_path / "a.txt", ValueError, "tokenizers names none"),
+        ({}, tmp_path / "a.txt", ValueError, "tokenizers is empty: give a dict"),
         ({"a": small}, {}, ValueError, "on names no text"),
         ({"a": small}, {"x": iter(["the cat"])}, TypeError, "'x' is read several times"),
         ({"a": small}, [tmp_path / "a.txt"] * 2, ValueError, "two texts have the name 'a.txt', so that one would be lost"),

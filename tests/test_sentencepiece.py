@@ -222,7 +222,7 @@ def test_what_is_put_between_texts_makes_no_symbol_with_them(tmp_path):
 def test_a_symbol_that_may_be_a_part_of_what_is_replaced_is_refused(tmp_path):
     pieces = [*PIECES[:3], ("\u0301x", 0.0, USER_DEFINED), *PIECES[3:]]
     path = written(tmp_path, model(pieces, normalizer=[(2, compiled_charsmap({"e\u0301": "\u00e9"}))]))
-    with pytest.raises(ValueError, match=r"normalizer Charsmap: '\u0301x' may be a part of what is replaced"):
+    with pytest.raises(ValueError, match=r"normalizer Charsmap: '\u0301x', which is to be kept, may lie within"):
         nbbpe.load(path)
 
 
@@ -358,7 +358,7 @@ def test_a_folder_may_name_the_symbols_of_the_user(tmp_path):
         (model(trainer=[(3, 1)]), "is a model of Unigram, and nbbpe reads BPE only"),
         (model(trainer=[(35, 0)]), "has no byte_fallback"),
         (model(trainer=[(24, 1)]), "puts spaces after words"),
-        (model(normalizer=[(2, b"table")]), "is no table of sentencepiece"),
+        (model(normalizer=[(2, b"table")]), "the table of replaced texts is not in the format of sentencepiece"),
         (
             model(normalizer=[(2, compiled_charsmap({"  ": " "}))]),
             r"replaces spaces .*, and puts one in front of each text .*, which nbbpe cannot honour together",

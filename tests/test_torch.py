@@ -242,8 +242,8 @@ def test_tensors_that_are_no_ids_in_an_order_are_errors(small):
     ids = torch.tensor(small.encode("the cat"))
     assert small.decode(list(ids)) == "the cat"  # tensors without a dimension
     for bad, message in (
-        (ids.float(), "ids must be integers, and are an array of float32"),
-        (ids > 0, "ids must be integers, and are an array of bool"),
+        (ids.float(), "ids must be integers, not an array of float32"),
+        (ids > 0, "ids must be integers, not an array of bool"),
         (ids[None], "decode_batch takes a text in each row"),
         (torch.tensor([97, -100]), "id -100 at index 1 is not in the vocabulary"),
     ):

@@ -133,7 +133,7 @@ def test_a_source_that_does_not_wait_is_not_taken_to_have_ended():
     with (
         open(read_end, "rb", buffering=0) as source,
         open(write_end, "wb"),
-        pytest.raises(BlockingIOError, match="does not wait for its text; open it blocking"),
+        pytest.raises(BlockingIOError, match="is non-blocking and has no bytes yet: open it blocking"),
     ):
         Reader(source, None, new_special_tokens([SPECIAL])).advance(0)
 

@@ -112,7 +112,7 @@ class Decoder:
         if ids.ndim != 1:
             raise ValueError(f"ids must be a 1-D array, not of shape {ids.shape}; decode_batch takes a text in each row")
         if ids.dtype.kind not in "iuO" and len(ids):
-            raise ValueError(f"ids must be integers, and are an array of {ids.dtype}")
+            raise ValueError(f"ids must be integers, not an array of {ids.dtype}")
         if ids.dtype.kind == "O" or len(ids) < _FEW:
             return self.decode_part(ids.tolist(), errors)
         return self._in_blocks(ids, errors)

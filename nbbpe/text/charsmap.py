@@ -35,7 +35,7 @@ def parsed_charsmap(data: bytes) -> dict[str, str]:
         replaced = {at: new[at : new.index(b"\0", at)].decode() for at in {at for _, at in texts}}
         return {text.decode(): replaced[at] for text, at in texts}
     except (struct.error, ValueError, IndexError, RecursionError):
-        raise ValueError("is no table of sentencepiece") from None
+        raise ValueError("the table of replaced texts is not in the format of sentencepiece") from None
 
 
 def _texts_of(units: NDArray[np.uint32]) -> list[tuple[bytes, int]]:
@@ -80,7 +80,7 @@ def replacing(table: Mapping[str, str], kept: Collection[str] = ()) -> Callable[
     roles[list(map(ord, set(chain.from_iterable(text[1:] for text in longer))))] |= _LATER
     for text in kept:
         if roles[ord(text[0])] & _LATER:
-            raise ValueError(f"{text!r} may be a part of what is replaced")
+            raise ValueError(f"{text!r}, which is to be kept, may lie within a text that the table replaces")
 
     def replace(stretch: str) -> str:
         parts = []

@@ -199,7 +199,7 @@ class Reader(Windows):
             got = self._source.readinto(view[self._end : self._end + wanted]) if wanted else 0
             if got is None:  # no bytes yet, which is not the end
                 raise BlockingIOError(
-                    f"{getattr(self._source, 'name', 'the file')!r} does not wait for its text; open it blocking"
+                    f"{getattr(self._source, 'name', 'the file')!r} is non-blocking and has no bytes yet: open it blocking"
                 )
             if not got:
                 if self._left:
