@@ -1,4 +1,4 @@
-"""Reading a tokenizer of any format."""
+"""Read a tokenizer of any format."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def ids_of_each(
 
 
 def unmerged_ids(tokens: Mapping[int, bytes], merges: Merges) -> NDArray[np.int64]:
-    """The ids of the tokens whose bytes, as one pretoken, do not become this id alone."""
+    """The ids of the tokens whose own bytes, as one pretoken, become other ids."""
     own = np.fromiter(tokens, dtype=np.int64, count=len(tokens))
     ids, ends = ids_of_each(list(tokens.values()), merges)
     is_alone = np.diff(ends) == 1

@@ -81,7 +81,7 @@ class Chosen(NamedTuple):
 def choose(
     special: Mapping[str, int], everything: PackedTokens, allowed: Choice, disallowed: Choice, always: Collection[str]
 ) -> Chosen:
-    """Make a choice of a tokenizer's special tokens applicable.
+    """Turn a choice of a tokenizer's special tokens into the form in which it is applied.
 
     special, everything : all special tokens, with their ids and as kernels take them
     always : tokens that are found in any text, and need not be allowed

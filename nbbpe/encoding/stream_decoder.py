@@ -11,7 +11,7 @@ from .decoder import Decoder, DecoderWithoutSpace, Ids, check_errors
 
 
 class Decodes(Protocol):
-    """What decodes ids to bytes, as a Tokenizer does."""
+    """An object that decodes ids to bytes, such as a Tokenizer."""
 
     def id_to_token(self, token_id: int) -> bytes | None:
         """The bytes of a token, or None if no token has this id."""

@@ -12,7 +12,7 @@ from .packed_vocab import PackedVocab
 
 
 def first_bytes(vocab: PackedVocab, fallback: tuple[int, ...]) -> NDArray[np.int32]:
-    """The id that merging starts with for each byte, int32[256]: of the character if the byte is one, else of the byte.
+    """The id that merging starts with for each byte, int32[256]: that of its character if it is one, else of the byte.
 
     fallback : the ids of the tokens of bytes
     """

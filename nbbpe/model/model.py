@@ -252,7 +252,7 @@ class Model:
 
     @lazy
     def choosable(self) -> dict[str, int]:
-        """The special tokens but for those that are parts of ordinary text."""
+        """The special tokens that can be allowed and disallowed: all but those that are parts of ordinary text."""
         text_tokens = set(self.extras.text_tokens)
         return {token: token_id for token, token_id in self.special.items() if token not in text_tokens}
 
@@ -264,7 +264,7 @@ class Model:
 
     @lazy
     def is_prepared(self) -> bool:
-        """Whether text is changed before it is split by more than one normal form, or special tokens are found by rules."""
+        """Whether text needs more than one normal form before it is split, or special tokens are found by rules."""
         extras = self.extras
         much = self.normalizer.does_more or extras.prefix_space or extras.cutter or self.later or self.lacking
         return bool(much or extras.ruled or extras.text_tokens or extras.byte_fallback)
@@ -276,7 +276,7 @@ class Model:
 
     @property
     def changes_valid_text(self) -> bool:
-        """Whether text in valid UTF-8 is changed before it is split, for which rules about special tokens do not count."""
+        """Whether text in valid UTF-8 may be changed before it is split; rules about special tokens do not count."""
         extras = self.extras
         return bool(self.normalizer.kinds or extras.prefix_space) or extras.cutter is not None
 

@@ -102,7 +102,7 @@ def merging_pairs(tokens: list[bytes], ids: NDArray[np.int32]) -> list[NDArray[n
 
 
 def _longest_prefixes(tokens: list[bytes]) -> NDArray[np.int32]:
-    """Of each of several distinct tokens the number of the longest other one that it begins with, or -1: int32[n]."""
+    """For each of some distinct tokens, the number of the longest other one that it begins with, or -1: int32[n]."""
     prefixes = np.full(len(tokens), -1, dtype=np.int32)
     # Sorted, a token comes after those that it begins with, and between them stand only others that begin with them too.
     open_prefixes: list[int] = []

@@ -1,4 +1,4 @@
-"""Whether a vocabulary and its merges, of a user or of a file, are valid and fit together."""
+"""Check that a vocabulary and its merges, from a user or a file, are valid and fit together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files cut into chunks that can be worked on independently: at special tokens, or at certain boundaries."""
+"""Cut files into chunks that can be processed independently: at special tokens, or at certain boundaries."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def find_near(file: BinaryIO, size: int, n_parts: int, token: bytes) -> Iterator
 
 
 def _first_part_after(position: int, size: int, n_parts: int) -> int:
-    """The number of the first of the even parts of a file that starts after an offset of it."""
+    """The number of the first even part of a file that starts after an offset."""
     return -(-(position + 1) * n_parts // size)
 
 

@@ -141,7 +141,7 @@ class Cutter(Steps):
 
     @lazy
     def inverts(self) -> bool:
-        """Whether the first step takes what is between matches for matches, and the other way round."""
+        """Whether the first step swaps the matches and the text between them."""
         return bool(self.steps[0].get("invert", False))
 
     @lazy
@@ -163,7 +163,7 @@ class Cutter(Steps):
         return functools.lru_cache(_MOST_WORDS)(self._by_later_steps)
 
     def _by_later_steps(self, part: str) -> list[str]:
-        """What the steps after the first make of a part."""
+        """The parts that the steps after the first make of a part."""
         parts = [part]
         for step in self._functions[1:]:
             parts = [each for one in parts for each in step(one) if each]

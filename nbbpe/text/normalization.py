@@ -83,7 +83,7 @@ def _by_clusters(text: str, form: Form) -> str:
 
 @functools.cache
 def _known(form: Form) -> Callable[[str], str]:
-    """A normal form, with a cache."""
+    """A function that puts text into a normal form, with a cache."""
     return functools.lru_cache(_MOST_CLUSTERS)(functools.partial(unicodedata.normalize, form))
 
 
@@ -127,7 +127,7 @@ def _is_mark(character: str, full: Form) -> bool:
 
 @functools.cache
 def _long_runs(full: Form) -> re.Pattern[str]:
-    """Finds long runs of marks."""
+    """A regex that finds long runs of marks."""
     marks = "".join([character for character in changing_characters() if _is_mark(character, full)])
     return re.compile(f"[{marks}]{{{_LONG_RUN},}}")
 

@@ -155,7 +155,7 @@ class Normalizer(Steps):
 
     @lazy
     def replaced(self) -> list[bytes | None]:
-        """For each step, the text that it replaces, without which it changes nothing; None for one of another kind."""
+        """For each step, the string that it replaces, if it does nothing else; else None."""
         texts = [step["pattern"].get("String") if step["type"] == "Replace" else None for step in self.steps]
         return [text.encode() if text else None for text in texts]
 
@@ -297,7 +297,7 @@ def _text_of(codes: NDArray[Any]) -> str:
 
 
 def _by_table(step: dict[str, Any]) -> Callable[[str], str]:
-    """What a Charsmap does. Raises ValueError for one that is invalid."""
+    """The function of a Charsmap. Raises ValueError for one that is invalid."""
     from .charsmap import replacing  # few tokenizers need it
 
     table, kept = step.get("table"), step.get("kept", [])

@@ -1,4 +1,4 @@
-"""A text in memory, or a stretch of it, as windows of UTF-8, without a copy of all of it."""
+"""Read a text in memory, or a stretch of it, as windows of UTF-8, without copying all of it."""
 
 from __future__ import annotations
 

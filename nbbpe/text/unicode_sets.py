@@ -1,4 +1,4 @@
-"""Sets of characters as other engines have them: Rust, Oniguruma, and Hugging Face's tokenizers.
+"""Sets of characters as other engines define them: Rust, Oniguruma, and Hugging Face's tokenizers.
 
 The lists of ranges, in hexadecimal, are those of tokenizers, which knows Unicode 8 or 9 in these places; the sets of
 `regex` and `unicodedata` are newer. A test reads them off tokenizers.

@@ -1,4 +1,4 @@
-"""Text as windows of bytes, read from files, streams and memory, with the special tokens in them found."""
+"""Read text from files, streams and memory as windows of bytes, in which the special tokens are found."""
 
 from __future__ import annotations
 

@@ -367,7 +367,7 @@ class TokenizerEncoding(TokenizerData):
         return chosen.recognised
 
     def _sought(self, allowed: Choice, disallowed: Choice = NONE) -> SpecialTokens:
-        """The special tokens to look for in a file. Raises ValueError if some are disallowed, which only a text can be."""
+        """The special tokens to look for in a file. Raises ValueError if some are disallowed."""
         if disallowed:
             raise ValueError(
                 "disallowed_special cannot be checked in a file before it is encoded: read the file, or mmap it"
