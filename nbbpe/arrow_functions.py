@@ -23,7 +23,7 @@ from .text.item_checks import check_collected
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer
 
-_BATCH_BYTES = 32 << 20  # of the words in a batch that is yielded
+_BATCH_BYTES = 32 << 20  # bytes of the words in a batch that is yielded
 
 
 def count_batches(

@@ -126,7 +126,7 @@ class OffsetFinder:
             begun = list(accumulate(begins, initial=0))  # how many characters begin before each byte
             numbers = list(accumulate(begins[1:], initial=0))  # the number of each byte's character
             pairs = list(zip(map(numbers.__getitem__, places[:-1]), map(begun.__getitem__, places[1:]), strict=True))
-        offset = 0  # of a text
+        offset = 0  # of a text, in characters, among all texts
         for each, (first, last) in zip(texts, pairwise(starts_of_texts), strict=True) if len(texts) > 1 else ():
             if (first < last) != bool(each) or (each and pairs[first][0] != offset):
                 return None

@@ -68,7 +68,7 @@ class PreparedEncoder(RewritingEncoder):
         seeks_spaces = not set(WHITESPACE).isdisjoint("".join(self._later.values()))
         fallback = ByteFallback(model.characters) if extras.byte_fallback else None
         always_space = not model.later and extras.cutter is None and not extras.prefix_space and chain.ends_with_space
-        if always_space:  # as that step concerns the same stretches, the space can be put there at the end, without it
+        if always_space:  # that step concerns the same stretches; put there at the end, the space needs no step
             chain = chain.without_last()
         prefix_space = extras.prefix_space or always_space
         self._preparation = Preparation(
@@ -126,7 +126,7 @@ class PreparedEncoder(RewritingEncoder):
         chosen = {token: token_id for token, token_id in self._special.items() if token_id in ids}
         if specials is None or not self._shares_ids:
             return chosen
-        return {  # of two tokens with one id, only one may be among them
+        return {  # of two tokens with one id, `specials` may have only one
             token: token_id
             for token, token_id in chosen.items()
             if token_id in self._always or first_special(token, specials) == token.encode()
@@ -184,7 +184,7 @@ class PreparedEncoder(RewritingEncoder):
             return None
         if isinstance(text, bytes) or text.isascii() or len(text) <= SHORT:
             stays = self._stays(text)
-        else:  # as bytes in parts, as a str of characters beyond U+00FF is searched slowly
+        else:  # in parts, as bytes: a str with characters beyond U+00FF is searched slowly
             stays = all(map(self._stays, _overlapping(text, self._longest)))
         return turns.both if stays else None
 

@@ -42,7 +42,7 @@ class RegexEncoder(Encoder):
 
     def _encode_parts(self, text: str | Data, specials: SpecialTokens | None) -> Iterator[NDArray[Any]]:
         """Yield the ids of a text in parts."""
-        if specials is None or first_special(text, specials) is None:  # then the text need not be copied
+        if specials is None or first_special(text, specials) is None:  # the text need not be copied
             if not isinstance(text, str):
                 text = to_text(text)
             elif has_surrogates(text):
@@ -73,9 +73,9 @@ class RegexEncoder(Encoder):
 
         Of each part, each distinct pretoken is merged once.
         """
-        numbers: dict[str, int] = {}  # of distinct pretokens
-        pretokens: list[int] = []  # the number of each
-        breaks: list[tuple[int, int]] = []  # how many pretokens are before each, and its id
+        numbers: dict[str, int] = {}  # each distinct pretoken with a number
+        pretokens: list[int] = []  # the number of each pretoken
+        breaks: list[tuple[int, int]] = []  # for each break, how many pretokens are before it, and its id
         n_bytes = 0
         for document, break_id in zip_longest(documents, break_ids):
             for found in self._pattern.stream(document):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Choice = Literal["all"] | Collection[str]  # of the special tokens that a tokenizer has
 ALL: Literal["all"] = "all"
 NONE: tuple[str, ...] = ()
-_MAX_CHOICES = 100  # that are cached: callers that make a set for each text mostly choose the same few
+_MAX_CHOICES = 100  # cached ones: callers that make a set for each text mostly choose the same few
 _SHORT = 1 << 12  # bytes of a text that Python searches in less time than a copy for a kernel takes
 
 
@@ -127,7 +127,7 @@ class Choices:
 
     def of(self, allowed: Choice, disallowed: Choice = NONE) -> Chosen:
         """See `choose`. Raises TypeError or ValueError for an invalid choice."""
-        if type(allowed) is set:  # as often; the key must be hashable
+        if type(allowed) is set:  # which is usual, but cannot be hashed
             allowed = frozenset(allowed)
         try:
             return self._known[allowed, disallowed]

@@ -66,7 +66,7 @@ class Completions:
             for token in self._beginning_with(unstable[at:]):
                 data = unstable[:at] + token
                 try:
-                    texts.append(data.decode())  # which the pattern may split
+                    texts.append(data.decode())  # valid UTF-8, which the pattern may split
                 except UnicodeDecodeError:
                     others.append(data)
         for ids in (*self._encode(texts), *self._merge(others)):

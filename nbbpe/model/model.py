@@ -415,4 +415,4 @@ class Model:
         # Another process computes the rest from these again.
         names = "packed_ordinary", "special", "pattern", "whole", "normalizer", "extras", "merge_ids"
         state = {name: getattr(self, name) for name in names}
-        return {**state, "_origin": self.provenance}  # of this process; the other may have other versions
+        return {**state, "_origin": self.provenance}  # with this process's versions; the other may have others

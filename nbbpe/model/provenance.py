@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 _PACKAGES = ("numba", "numpy", "regex")
-_DIGITS = 16  # of hex in a digest: 64 bits, enough where nobody makes collisions on purpose
+_DIGITS = 16  # hex digits of a digest: 64 bits, enough where nobody makes collisions on purpose
 
 
 Sides = tuple[NDArray[np.int64], NDArray[np.uint8]]  # the lengths of byte strings, and their bytes one after another

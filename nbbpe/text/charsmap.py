@@ -15,7 +15,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-_MOST_TEXTS = 1 << 21  # of a table; sentencepiece's own have a tenth of that
+_MOST_TEXTS = 1 << 21  # of a table; sentencepiece's own tables have a tenth of that
 _LONGEST_KNOWN, _MOST_KNOWN = 16, 1 << 14  # characters, and entries of the cache of what stretches become
 _HAS_VALUE, _IS_FAR, _LABEL = 0x100, 0x200, 0x800000FF  # bits of a unit of the double array
 _SINGLE, _FIRST, _LATER = 1, 2, 4  # where a character is in texts of a table: alone, first, later

@@ -28,7 +28,7 @@ BEHAVIORS = ("Isolated", "Removed", "Contiguous", "MergedWithPrevious", "MergedW
 # Steps that drop all whitespace, so that a text may be cut before any.
 _DROPPING = ("Whitespace", "WhitespaceSplit", "BertPreTokenizer")
 _HAS_FLAGS = re.compile(r"\(\?[A-Za-z]")  # at the beginning of a regex, flags apply to all of it
-_LONGEST_WORD, _MOST_WORDS = 64, 1 << 16  # of the cache of what steps make of words
+_LONGEST_WORD, _MOST_WORDS = 64, 1 << 16  # characters and entries of the cache of what steps make of words
 _OF_PYTHON = "\x1c\x1d\x1e\x1f"  # whitespace in Python, but not in Rust
 _KEYS: dict[str, set[str]] = {
     **{kind: set() for kind in _DROPPING},
@@ -230,7 +230,7 @@ def _split(step: dict[str, Any]) -> _Step:
         raise ValueError(f"pre_tokenizer Split is not known: {shown(step)}")
     kind, text = string_or_regex(pattern, "pre_tokenizer Split")
     if kind == "String" and text and behavior == "Removed" and not invert:
-        return lambda part: part.split(text)  # which takes a tenth of the time
+        return lambda part: part.split(text)  # takes a tenth of the time
     if kind == "Regex" and text == punctuation():
         # For so large a set, `re` takes an eighth of the time of `regex`; and one set needs no limit of time.
         compiled = StepRegex(re.compile(text), "pre_tokenizer Split", sys.maxsize)

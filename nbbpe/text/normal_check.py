@@ -28,7 +28,7 @@ def is_normal(text: str | bytes, form: Form) -> bool:
         return True
     if isinstance(text, str):
         if not _kernel_pays(len(text)):
-            if has_surrogates(text):  # which may be the bytes of a character
+            if has_surrogates(text):  # they may be the bytes of a character
                 text = to_text(to_bytes(text))
             return unicodedata.is_normalized(form, text)
         return all(is_normal(to_bytes(part), form) for part in ascii_parts(text))

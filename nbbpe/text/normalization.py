@@ -42,7 +42,7 @@ def normalized_text(text: str, form: Form) -> str:
     if text.isascii():
         return text
     _n_normalized += len(text)
-    if _n_normalized < _PAYS or form == decomposed(form):  # which takes a third of the time, as it composes nothing
+    if _n_normalized < _PAYS or form == decomposed(form):  # a form that composes nothing takes a third of the time
         return _by_lines(text, form)
     return "".join([_by_clusters(part, form) for part in ascii_parts(text)])
 
@@ -159,7 +159,7 @@ def normalized(text: bytes, breaks: NDArray[np.int64], form: Form) -> tuple[byte
     breaks : int64[n, 3], in order: start, end, id; no others are found in the normalized text
     """
     parts: list[bytes] = []
-    ends, longer = [], [0]  # of each stretch that changes: where it ends, and by how much it and those before it are longer
+    ends, longer = [], [0]  # for each stretch that changes: its end, and how much longer the text up to there becomes
     done = 0
     for start, end in doubtful_parts(text, form):
         spans = list(_between(breaks, start, end))

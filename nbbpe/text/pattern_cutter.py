@@ -181,7 +181,7 @@ class PatternCutter:
         is_part = order < n_parts
         out = gathered(text, np.concatenate([begins - n_before, breaks[:, 0]])[order], sizes)
         if self._prefix_space:
-            out[(ends_in_out - sizes)[is_part]] = _SPACE  # also where it is one
+            out[(ends_in_out - sizes)[is_part]] = _SPACE  # a part that begins with one keeps it
         out[ends_in_out - 1] = SEPARATOR[0]
         if self._has_suffix:
             out[ends_in_out[is_part] - 2] = _SPACE
@@ -197,7 +197,7 @@ class PatternCutter:
         splitter = TextSplitter(self._pattern)
         if self._barrier is not None:
             starts = _joined(splitter.starts(text, start, end), end)
-            if self._barrier == _NEWLINE:  # it is between matches, which are not kept
+            if self._barrier == _NEWLINE:  # newlines are text between matches, which is not kept
                 return starts[:-1], starts[1:]
             starts = in_order(np.concatenate([starts, breaks[:, :2].ravel()]))
             is_part = text[starts[:-1]] != self._barrier

@@ -471,7 +471,7 @@ def last_cut(window: Window, rules: Mapping[int, Rule]) -> int:
     data = window.data[window.start : window.limit].tobytes()
     ends = window.breaks[:, 1] - window.start
     stop = len(data)
-    places = dict.fromkeys((b" ", b"\n"), stop)  # of the last of each before `stop`, so that none is searched for twice
+    places = dict.fromkeys((b" ", b"\n"), stop)  # the last of each before `stop`, so that none is searched for twice
     while stop > 0:
         for character, place in places.items():
             if place >= stop:

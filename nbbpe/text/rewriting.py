@@ -38,7 +38,7 @@ class RewritingReader(Windows):
         self._reader = reader
         self._last_cut = last_cut
         self._rewrite = rewrite
-        self._taken = 0  # of the reader's last window
+        self._taken = 0  # how far the reader's last window was taken
         self._last = Window(padded(b""), 0, 0, 0, np.empty((0, 3), dtype=np.int64))
 
     def advance(self, taken: int) -> Window | None:

@@ -71,7 +71,7 @@ def ruled(rules: Mapping[int, Rule], text: bytes, rows: list[Row]) -> list[Row]:
                 if end not in spaces:
                     spaces = range(end, _space_after(text, end, limit) + 1)
                 end = spaces[-1]
-            if start >= end:  # it is whitespace, and the token before took all of it
+            if start >= end:  # the token is whitespace, all of which the one before took
                 continue
             done = end
         if found and found[-1].end > start:  # the token before took the text of this one

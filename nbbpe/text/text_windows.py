@@ -32,7 +32,7 @@ class StrSource:
         self._write = write_window.entry_point()
         self._text = text
         self._next, self._end = start, end  # the character that comes next
-        self._left = b""  # of a character for which there was no room
+        self._left = b""  # the rest of a character for which there was no room
 
     def readinto(self, buffer: memoryview, /) -> int:
         if self._left:

@@ -22,7 +22,7 @@ Data = bytes | memoryview
 Text = str | Data | bytearray | mmap.mmap | NDArray[np.uint8]
 _COPIED = 1 << 16  # bytes of a text in memory up to which a copy is faster than a window in place
 _LEAST_BETWEEN = 25  # bytes between two places, on average; with fewer, NumPy inserts in less time
-CHECKED_CHARACTERS = 1 << 16  # of a text that are looked at together: so many stay in a core's cache
+CHECKED_CHARACTERS = 1 << 16  # that are looked at together: so many stay in a core's cache
 LONGEST_CHARACTER = 4  # bytes of UTF-8
 
 

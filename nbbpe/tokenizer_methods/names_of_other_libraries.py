@@ -174,7 +174,7 @@ class NamesElsewhere:
 
     def __dir__(self) -> Iterable[str]:
         """The names that can be used."""
-        own = vars(self)  # of a subclass, which may also define some
+        own = vars(self)  # names that a subclass has set are in use
         names = super().__dir__()
         return [name for name in names if name not in OF_TOKENIZER or name in own or hasattr(type(self), name)]
 
