@@ -316,10 +316,7 @@ class Model:
         )
 
     def merges_with_whole(self) -> tuple[list[Merge], bool]:
-        """The merges, and whether a pretoken that is a token is that token; for a format that can hold both.
-
-        Raises ValueError if no list of merges gives the same ids as the ranks even then.
-        """
+        """The merges, and whether a pretoken that is a token is that token; for a format that can hold both."""
         if self.merges is not None:
             return self.merges, self.whole
         from .rank_pairs import ordered_pairs
@@ -327,7 +324,8 @@ class Model:
         try:
             return self.listed_merges(), self.whole
         except ValueError:
-            return [(self.vocab[left], self.vocab[right]) for left, right in ordered_pairs(self.ordinary)], True
+            pairs = ordered_pairs(self.ordinary)[:, :2].tolist()
+            return [(self.vocab[left], self.vocab[right]) for left, right in pairs], True
 
     def as_ranks(self) -> Vocab:
         """The vocabulary without special tokens, if merging by rank with ids as ranks gives the same; ValueError if not."""

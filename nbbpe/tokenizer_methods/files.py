@@ -167,9 +167,9 @@ class TokenizerFiles(TokenizerData):
         `PreTrainedTokenizerFast(tokenizer_file=path)`, with the same ids.
 
         Raises ValueError for what that format cannot hold: a custom pattern with a different meaning in the regex engine of
-        tokenizers, special tokens that share an id or are spelled like another token, or a vocabulary of ranks without a
-        list of merges. Raises FileExistsError for the tokenizer.json of a folder in which `save` wrote another tokenizer.
-        Characters that are newer than the Unicode version of that engine may be split or normalized differently there.
+        tokenizers, or special tokens that share an id or are spelled like another token. Raises FileExistsError for the
+        tokenizer.json of a folder in which `save` wrote another tokenizer. Characters that are newer than the Unicode
+        version of that engine may be split or normalized differently there.
 
         >>> tok.to_hf("tokenizer.json")
         >>> nbbpe.load("tokenizer.json") == tok
