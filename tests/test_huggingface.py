@@ -844,6 +844,25 @@ def test_a_special_token_that_is_a_word_is_not_looked_up_whole_by_others(tmp_pat
         ours.with_special_tokens({"<x>": 900}).to_hf(path)
 
 
+@pytest.mark.parametrize("within", [False, True])
+@pytest.mark.parametrize("special", [False, True])
+def test_an_added_word_whose_letters_stand_for_bytes_that_are_no_text_is_looked_up_whole(tmp_path, special, within):
+    # In a vocab, the letters of größe stand for bytes. As these are not UTF-8, no pretoken of any text is spelled like it.
+    good = document()
+    vocab = good["model"]["vocab"] | ({"größe": 257} if within else {})
+    good["model"] |= {"ignore_merges": True, "vocab": vocab}
+    good["added_tokens"] = [TOKEN | {"id": 257, "content": "größe", "special": special}]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(good), encoding="utf-8")
+    ours = nbbpe.Tokenizer.from_hf(path)
+    text = "Die größe ab größe. größ ßgrößen ö"
+    ids = theirs_of(path).encode(text).ids
+    assert ours.encode(text) == ids
+    ours.to_hf(path)
+    assert theirs_of(path).encode(text).ids == ids
+    assert nbbpe.load(path) == ours
+
+
 @pytest.mark.parametrize(("content", "text"), [("the", "the 1the_"), ("_xa", "xa 1xa")])
 def test_a_special_token_is_not_looked_up_whole_beside_what_metaspace_writes(tmp_path, content, text):
     metaspace = {"type": "Metaspace", "replacement": "_", "prepend_scheme": "always", "split": True}

@@ -16,7 +16,7 @@ from ..shared.json_text import check_known
 from ..shared.named_errors import naming
 from ..vocab_json.gpt2 import vocab_of
 from ..vocab_json.packed_entries import has_twice, packed_entries
-from ..vocab_json.spelling import spell, token_of, unspell, unspelled
+from ..vocab_json.spelling import spell, spells_other_text, token_of, unspell, unspelled
 from . import word_ends
 from .merges_text import MergesText, ids_of, lines_of
 
@@ -178,7 +178,7 @@ def _check_spelling(
                 "is found in no text, and nbbpe would find it"
             )
     for text in special if whole else ():
-        if token_of(text) != text.encode():
+        if spells_other_text(text):
             raise ValueError(
                 f"added token {shown(text)} is spelled like {shown(token_of(text))}, so that tokenizers would confuse them "
                 "because of ignore_merges"

@@ -18,7 +18,7 @@ from ..shared.owners import belongs_to_folder, find_owner
 from ..shared.transformers_names import JSON
 from ..vocab_json.gpt2 import spelled_vocab
 from ..vocab_json.packed_entries import has_twice
-from ..vocab_json.spelling import spell, spelled_lines, token_of
+from ..vocab_json.spelling import spell, spelled_lines, spells_other_text, token_of
 from .added_tokens import added_token, may_be_pretoken
 from .character_spelling import spelled_entries, spelled_merges, spelled_parts
 from .word_ends import with_suffix
@@ -115,7 +115,7 @@ def _enter_special(entries: dict[str, int], model: Model, whole: bool) -> None:
     Raises ValueError for special tokens that tokenizers would not find, or would confuse with other tokens.
     """
     for token in model.special if whole else ():
-        if token_of(token) != token.encode():
+        if spells_other_text(token):
             raise ValueError(
                 f"special token {shown(token)} is spelled like {shown(token_of(token))}, so that tokenizers would confuse "
                 "them, as this tokenizer looks up pretokens"

@@ -56,6 +56,15 @@ def token_of(text: str) -> bytes:
         return text.encode()
 
 
+def spells_other_text(text: str) -> bool:
+    """Whether an entry of a vocab.json spells the bytes of another text: not `größe`, which spells invalid UTF-8."""
+    token = token_of(text)
+    try:
+        return token.decode() != text
+    except UnicodeDecodeError:
+        return False
+
+
 @functools.cache
 def _code_points() -> NDArray[np.uint32]:
     """uint32[256]: the character of each byte."""
