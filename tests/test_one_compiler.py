@@ -101,6 +101,16 @@ def test_without_a_folder_or_locks_no_process_waits(folder, monkeypatch):
         first.communicate("")
 
 
+def test_the_lock_is_given_back_after_an_error(folder, monkeypatch):
+    descriptors = []
+    opened = one_compiler._opened
+    monkeypatch.setattr(one_compiler, "_opened", lambda: descriptors.append(opened()) or descriptors[-1])
+    with pytest.raises(LookupError), one_compiler.one_compiler("a.kernel"):
+        raise LookupError
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptors[0])
+
+
 def test_an_error_of_a_signals_handler_is_not_taken_for_the_systems(folder, monkeypatch):
     def interrupted(*_: object) -> None:
         raise TimeoutError

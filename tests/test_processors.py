@@ -25,7 +25,15 @@ def write(path: Path, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("quota", "n"),
-    [("max 100000", None), ("400000 100000", 4), ("150000 100000", 2), ("50000 100000", 1), ("1 0", None), ("", None)],
+    [
+        ("max 100000", None),
+        ("400000 100000", 4),
+        ("150000 100000", 2),
+        ("50000 100000", 1),
+        ("1 0", None),
+        ("0 1", None),
+        ("", None),
+    ],
 )
 def test_a_control_group_of_version_2(tmp_path, most_at_once, quota, n):
     write(tmp_path / "proc/self/cgroup", "0::/pod/task\n")
@@ -44,6 +52,22 @@ def test_a_control_group_of_version_1(tmp_path, most_at_once, quota, n):
     assert most_at_once(str(tmp_path)) is None
     write(top / "cpu.cfs_period_us", "100000\n")
     assert most_at_once(str(tmp_path)) == n
+
+
+def test_a_group_of_another_controller_does_not_count(tmp_path, most_at_once):
+    write(tmp_path / "proc/self/cgroup", "nonsense\n7:memory:/large\n4:cpu,cpuacct:/small\n")
+    for name, quota in ("large", 100_000), ("small", 300_000):
+        write(tmp_path / "sys/fs/cgroup/cpu" / name / "cpu.cfs_quota_us", f"{quota}\n")
+        write(tmp_path / "sys/fs/cgroup/cpu" / name / "cpu.cfs_period_us", "100000\n")
+    assert most_at_once(str(tmp_path)) == 3
+
+
+def test_what_is_above_the_folder_of_groups_is_none(tmp_path, most_at_once):
+    """A path has dots where the process is in a group that its container does not see."""
+    write(tmp_path / "proc/self/cgroup", "0::/../pod\n")
+    write(tmp_path / "sys/fs/cpu.max", "100000 100000\n")
+    write(tmp_path / "sys/fs/cgroup/pod/cpu.max", "300000 100000\n")
+    assert most_at_once(str(tmp_path)) == 3
 
 
 def test_without_control_groups(tmp_path, most_at_once):
