@@ -241,6 +241,19 @@ def test_a_special_token_that_is_allowed_and_unknown_is_warned_of():
     tokenizer = nbbpe.Tokenizer(BYTES, [], ["<|end|>"])
     with pytest.warns(UserWarning, match=r"allowed_special contains '<\|edn\|>', which is not a special .*: '<\|end\|>'$"):
         assert tokenizer.encode_array("<|end|>", allowed_special={"<|edn|>"}).tolist() == list(b"<|end|>")
+    with pytest.warns(UserWarning, match="not a special token of the tokenizer: none$"):
+        nbbpe.Tokenizer(BYTES, []).encode("a", allowed_special={"<|edn|>"})
+
+
+def test_a_special_token_that_is_allowed_and_known_is_not_warned_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        assert nbbpe.Tokenizer(BYTES, [], ["<a>", "<b>"]).encode("<a>", allowed_special={"<a>"}) == [256]
+
+
+def test_a_disallowed_token_of_bytes_that_are_no_character_is_named(trained):
+    with pytest.raises(ValueError, match=r"contains the special token '\\udcff', which is disallowed"):
+        trained.encode("a\udcff", disallowed_special={"\udcff"})
 
 
 def test_warnings_name_the_line_that_called_nbbpe_however_deep_it_comes_from(trained, tmp_path):
