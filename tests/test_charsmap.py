@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import struct
 
 import pytest
 from charsmaps import compiled_charsmap
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbbpe.text import charsmap
 from nbbpe.text.charsmap import parsed_charsmap, replacing
 
 TABLE = {
@@ -53,6 +55,11 @@ def test_what_is_kept_is_not_replaced(text):
     assert replacing(TABLE, kept)(text) == wanted
 
 
+@pytest.mark.parametrize("kept", [["x", "x\n"], ["x\n", "x"]])
+def test_of_what_is_kept_the_longest_is(kept):
+    assert replacing(TABLE, kept)("x\nx\n\n") == "x\nx\n "
+
+
 def test_bytes_that_are_no_characters_stay():
     assert replacing(TABLE)("A\udc80\udcffe\u0301") == "a\udc80\udcff\u00e9"
 
@@ -66,6 +73,27 @@ def test_bytes_that_are_no_characters_stay():
 )
 def test_a_compiled_table_is_read(table):
     assert parsed_charsmap(compiled_charsmap(table)) == table
+
+
+def test_a_unit_may_lead_far():
+    """Then it has the number of blocks of 256 units, not that of units."""
+    data = bytearray(compiled_charsmap(TABLE))
+    (first,) = struct.unpack_from("<I", data, 4)
+    n_blocks, rest = divmod(first >> 10, 256)
+    assert n_blocks > 0
+    assert rest == 0
+    struct.pack_into("<I", data, 4, n_blocks << 10 | 1 << 9 | first & 0x1FF)
+    assert parsed_charsmap(bytes(data)) == TABLE
+
+
+def test_a_table_of_too_many_texts_is_an_error(monkeypatch):
+    """A few units may lead to any number of texts."""
+    data = compiled_charsmap(TABLE)
+    monkeypatch.setattr(charsmap, "_MOST_TEXTS", len(TABLE))
+    assert parsed_charsmap(data) == TABLE
+    monkeypatch.setattr(charsmap, "_MOST_TEXTS", len(TABLE) - 1)
+    with pytest.raises(ValueError, match="is no table"):
+        parsed_charsmap(data)
 
 
 def test_a_damaged_table_is_an_error_or_another_table():
