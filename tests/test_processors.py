@@ -36,9 +36,9 @@ def write(path: Path, text: str) -> None:
     ],
 )
 def test_a_control_group_of_version_2(tmp_path, most_at_once, quota, n):
-    write(tmp_path / "proc/self/cgroup", "0::/pod/task\n")
+    write(tmp_path / "proc/self/cgroup", "0::/pod:1/task\n")
     assert most_at_once(str(tmp_path)) is None
-    write(tmp_path / "sys/fs/cgroup/pod/task/cpu.max", f"{quota}\n")
+    write(tmp_path / "sys/fs/cgroup/pod:1/task/cpu.max", f"{quota}\n")
     assert most_at_once(str(tmp_path)) == n
     write(tmp_path / "sys/fs/cgroup/cpu.max", "300000 100000\n")  # of a group above
     assert most_at_once(str(tmp_path)) == min(n or 3, 3)
@@ -72,7 +72,7 @@ def test_what_is_above_the_folder_of_groups_is_none(tmp_path, most_at_once):
 
 def test_without_control_groups(tmp_path, most_at_once):
     assert most_at_once(str(tmp_path)) is None
-    write(tmp_path / "proc/self/cgroup", "nonsense\n")
+    write(tmp_path / "proc/self/cgroup", "nonsense\nmore:nonsense\n")
     assert most_at_once(str(tmp_path)) is None
 
 
