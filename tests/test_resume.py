@@ -306,6 +306,8 @@ def test_another_tokenizer_option_or_version_is_refused(small, sources, tmp_path
         encode(small, source, out, separator=SPECIAL)
     refused("on_error is 'raise', and was 'skip'", small, source, out, on_error="raise")
     refused("allowed_special is none, and was not given", small, source, out, allowed_special=())
+    chosen = f"allowed_special is '{SPECIAL}', and was not given".replace("|", r"\|")
+    refused(chosen, small, source, out, allowed_special=[SPECIAL])
     path = out / "ids.bin.resume" / manifest.NAME
     job, *finished = path.read_text().splitlines(keepends=True)
     about = json.loads(job)
@@ -643,7 +645,7 @@ def test_a_manifest_that_cannot_be_read_is_refused_by_name(small, sources, tmp_p
     about = json.loads(whole.split(b"\n")[0])
     bad = [b"", b"\n", b"[]\n", b"{}\n", b"\xff\n", b"[" * 10**6 + b"\n"]
     bad += [json.dumps({**about, name: None}).encode() + b"\n" for name in about]
-    bad += [json.dumps({**about, "part_bytes": 0}).encode() + b"\n"]
+    bad += [json.dumps({**about, "part_bytes": size}).encode() + b"\n" for size in (0, "1", -1, True)]
     bad += [json.dumps({**about, "parts": [[0, 1]]}).encode(), json.dumps({**about, "parts": [[0, 1, "a"]]}).encode()]
     [source] = about["sources"]
     strange = [{}, {**source, "path": 1}, {**source, "bytes": "1"}, {**source, "digest": 1}]
