@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import nbbpe
 from nbbpe import cli
+from nbbpe.counting.word_counts import words_from_texts
 from nbbpe.kernels.pieces.unknown_characters import KNOWN_BYTES, find_unknown
 from nbbpe.model.character_merges import characters_of
 from nbbpe.model.packed_vocab import PackedVocab
@@ -25,6 +26,9 @@ from nbbpe.patterns.class_pattern import SPACE, class_joins, class_pattern, join
 from nbbpe.patterns.pattern_argument import get_pattern
 from nbbpe.text.byte_fallback import SIGN, ByteFallback, without_signs
 from nbbpe.text.windows import CUT
+from nbbpe.training.parity_queues import Groups
+from nbbpe.vocabulary.character_words import stage_of_characters
+from nbbpe.words.supply import Stage
 
 SPELLED = [f"<0x{byte:02X}>" for byte in range(256)]
 SPECIAL = ["<unk>", "<s>", "</s>"]
@@ -560,6 +564,20 @@ def test_it_is_extended_by_counts_of_any_words_and_by_seeds(tokenizers_of_styles
     assert {b"tat", "t\u00e9e".encode()} <= set(seeded.vocab.values())
     with pytest.raises(ValueError, match="cannot be a token: it has a character that the vocabulary lacks"):
         tokenizer.extend(documents=[], rules=nbbpe.TokenRules(seeds=["tat", "th\u00e8"]))
+
+
+def test_words_that_are_cut_stay_in_their_groups(tokenizers_of_styles):
+    """Groups are the words of sources that are compressed alike."""
+    words = ["the\u6587cat", "cat", "\u6587\u6587", "\u00e9t\u6587", "the"]
+    groups = Groups(np.array([0, 2, 3, 5]), np.array([9, 9, 9]), np.arange(3), 0)
+    stage = Stage(words_from_texts(dict.fromkeys(words, 2)), 300, groups)
+    cut = stage_of_characters(tokenizers_of_styles["Gemma"]._model, stage)
+    assert len(cut.words.counts) > len(words)
+    found = [
+        cut.words.text[slice(*cut.words.starts[[first, end]])].tobytes().decode()
+        for first, end in pairwise(cut.groups.starts)
+    ]
+    assert found == ["".join(words[:2]), words[2], "".join(words[3:])]
 
 
 def test_it_has_a_report(tokenizers_of_styles, tmp_path):
