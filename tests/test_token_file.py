@@ -416,7 +416,9 @@ def test_a_json_from_before_there_were_ends_is_read(encoded, small):
     older = about(encoded)
     del older["document_ends"], older["separator_first"]
     Path(f"{encoded}.json").write_text(json.dumps(older), encoding="utf-8")
-    assert len(nbbpe.TokenFile(encoded, small).document_starts) == len(PARTS)
+    read = nbbpe.TokenFile(encoded, small)
+    assert not read.separator_first
+    assert len(read.document_starts) == len(PARTS)
     change(encoded, document_ends="5")
     with pytest.raises(ValueError, match="document_ends must be an integer from 0 up, and is '5'"):
         nbbpe.TokenFile(encoded, small)
