@@ -743,6 +743,16 @@ def test_a_bound_larger_than_any_memory_is_none(small, max_pieces):
     assert tokenizer._encoder._idle[0].table.state[N_ENTRIES] > 1000
 
 
+def test_a_cache_that_is_emptied_uses_its_room_again(small):
+    tokenizer, source = nbbpe.Tokenizer(small.vocab, small.merges, max_pieces=100), random.Random(20)
+    tokenizer.encode(random_text(source, 1000))
+    (state,) = tokenizer._encoder._idle
+    before = len(state.ids_pool)
+    for _ in range(20):
+        tokenizer.encode_array(random_text(source, 3000))
+    assert len(state.ids_pool) == before
+
+
 def test_a_piece_larger_than_the_bound_on_all_leaves_what_is_remembered(small):
     tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, max_pieces=100)
     tokenizer.encode(texts.SAMPLE[:150])  # which has fewer pieces
