@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -19,6 +20,7 @@ import vocabularies
 
 import nbbpe
 from nbbpe import cli
+from nbbpe.idfiles import publishing
 from nbbpe.system import user_warnings
 from nbbpe.system.atomic_files import whole_file
 from nbbpe.system.links import is_device
@@ -609,3 +611,24 @@ def test_nothing_is_written_to_a_url(small, tmp_path, monkeypatch, capsys, name)
         assert cli.main(command) == cli.EXIT_USAGE
         assert f"{name!r} is a URL" in capsys.readouterr().err
     assert sorted(os.listdir()) == ["saved", "text.txt"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no folder is locked")
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_folder_is_locked_while_files_of_ids_are_published(tmp_path, monkeypatch, shared):
+    import fcntl
+
+    other, opened, really_open = os.open(tmp_path, os.O_RDONLY), [], os.open
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", lambda *given, **named: opened.append(really_open(*given, **named)) or opened[-1])
+        with publishing.publishing(tmp_path / "ids.bin", shared):
+            forked = os.dup(opened[0])  # as a process has it that is forked meanwhile
+            with pytest.raises(BlockingIOError):
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with contextlib.nullcontext() if shared else pytest.raises(BlockingIOError):
+                fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(opened[0])
+    os.close(other)
+    os.close(forked)
