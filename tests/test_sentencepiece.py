@@ -285,6 +285,11 @@ def test_an_order_has_no_pair_that_never_merges():
     assert order_of_growth([3, 4]) == []
 
 
+def test_the_longest_run_of_one_score(tmp_path):
+    pieces = [*PIECES, ("tt", -98.0, NORMAL), ("t" * 64, -98.0, NORMAL)]
+    assert nbbpe.load(written(tmp_path, model(pieces))).encode("attt") == by_leftmost_score("attt", pieces)
+
+
 @pytest.mark.parametrize("last", [True, False])
 @pytest.mark.parametrize("odd", [True, False])
 def test_runs_may_have_one_score(tmp_path, last, odd):
