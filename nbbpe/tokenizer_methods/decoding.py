@@ -111,7 +111,9 @@ class TokenizerDecoding(TokenizerData):
         """
         if isinstance(ids, (Iterator, MappingView)):
             ids = list(ids)  # to read them twice
-        text = self._decoder.decode_part(ids, "strict")
+        text = self.decode(ids, errors="strict")
+        if self._model.adds_space:
+            text = self._decoder.decode_part(ids, "strict")  # with the space that was dropped
         lengths = self._model.packed.lengths_of(as_array(ids).astype(np.int64))
         ends = np.cumsum(lengths)
         filled = np.flatnonzero(lengths)
