@@ -154,13 +154,19 @@ class Model:
 
     def with_special_tokens(self, wanted: SpecialTokens) -> Model:
         """A model that has more special tokens (see Tokenizer.with_special_tokens)."""
-        by_merges = self.merges is not None and not self.whole
-        needed = tokens_of_merges(self.merges or []) if by_merges else set(self.ordinary.values())
-        special = add_special_tokens(wanted, self.special, self.vocab, needed)
+        special = add_special_tokens(wanted, self.special, self.vocab, self._needed_tokens())
         # If a special token takes the id of a token that merges need, they use the other id of equal bytes from now on.
-        is_taken = self.merge_ids is not None and np.isin(self.merge_ids, list(special.values())).any()
-        merges = self.merges if is_taken else self.merge_ids
-        return self.with_tokens(self.packed, merges, special)
+        shared = set(self.extras.shared)
+        own = [token_id for token, token_id in special.items() if token not in shared]
+        is_taken = self.merge_ids is not None and np.isin(self.merge_ids, own).any()
+        return self.with_tokens(self.packed, self.merges if is_taken else self.merge_ids, special)
+
+    def _needed_tokens(self) -> set[bytes]:
+        """The ordinary tokens that encoding needs: the bytes, and those of merges, or all."""
+        if self.merge_ids is None or self.whole:
+            return set(self.ordinary.values())
+        numbers = self.packed_ordinary.numbers_of(np.unique(self.merge_ids))
+        return {bytes([byte]) for byte in range(256)}.union(self.packed_ordinary.at(numbers).tokens())
 
     def with_renamed_special_tokens(self, names: Mapping[str, str]) -> Model:
         """A model with other names of some special tokens (see Tokenizer.rename_special_tokens)."""
