@@ -59,13 +59,13 @@ class TokenizerFiles(TokenizerData):
         ----------
         path_or_encoding : path of a rank file, or an Encoding
         pattern : a name or a regex. None takes the pattern of the Encoding, or of the known encoding to which the file
-            belongs (r50k_base, p50k_base, cl100k_base, o200k_base, Whisper's multilingual; recognised by content, or else
-            by name)
+            belongs (r50k_base, p50k_base, cl100k_base, o200k_base, Whisper's multilingual, Llama 3's, Llama 4's and Qwen
+            1's; recognised by content, or else by name)
         special_tokens : a dict from special tokens to ids, which may leave gaps; or a list, for the next ids after the
             highest rank. None takes those of the Encoding or the known encoding; other files have none
 
         A token's rank is its id. The adjacent pair whose concatenated bytes have the lowest rank is merged first, and a
-        pretoken that is itself a token becomes that token. If a list of merges gives the same ids (as for all known
+        pretoken that is itself a token becomes that token. If a list of merges gives the same ids (as for OpenAI's
         encodings), `merges` is that list.
 
         Raises ValueError that names the file and the line that is broken, or if the pattern is not known; OSError for a
