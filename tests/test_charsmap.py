@@ -92,7 +92,7 @@ def test_a_table_of_too_many_texts_is_an_error(monkeypatch):
     monkeypatch.setattr(charsmap, "_MOST_TEXTS", len(TABLE))
     assert parsed_charsmap(data) == TABLE
     monkeypatch.setattr(charsmap, "_MOST_TEXTS", len(TABLE) - 1)
-    with pytest.raises(ValueError, match="is no table"):
+    with pytest.raises(ValueError, match="the table of replaced texts is not in the format of sentencepiece"):
         parsed_charsmap(data)
 
 

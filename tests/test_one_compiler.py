@@ -103,8 +103,8 @@ def test_without_a_folder_or_locks_no_process_waits(folder, monkeypatch):
 
 def test_the_lock_is_given_back_after_an_error(folder, monkeypatch):
     descriptors = []
-    opened = one_compiler._opened
-    monkeypatch.setattr(one_compiler, "_opened", lambda: descriptors.append(opened()) or descriptors[-1])
+    opened = one_compiler._open_lock_file
+    monkeypatch.setattr(one_compiler, "_open_lock_file", lambda: descriptors.append(opened()) or descriptors[-1])
     with pytest.raises(LookupError), one_compiler.one_compiler("a.kernel"):
         raise LookupError
     with pytest.raises(OSError, match="Bad file descriptor"):
