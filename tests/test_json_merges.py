@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe.formats.tokenizer_json import merges_text
 from nbbpe.formats.tokenizer_json.merges_text import MergesText, ids_of, read_file
+from nbbpe.formats.vocab_json import packed_entries
 from nbbpe.formats.vocab_json.packed_entries import packed_merges
 from nbbpe.kernels.machine.intrinsics import BLOCK
 from nbbpe.kernels.records.json_merges import read_merges
@@ -24,6 +25,13 @@ from nbbpe.text.utf8 import padded
 
 SIDES = st.text(st.sampled_from('ab"\\/#\n\t\u0120\u00e9\u2581\u4e2d\U0001f600\x7f{}[],:'), max_size=70)
 PAIRS = st.lists(st.tuples(SIDES, SIDES), min_size=1, max_size=6)
+
+
+@pytest.fixture(autouse=True)
+def kernels_for_all(monkeypatch):
+    """Kernels read and look up the merges of small files, too."""
+    monkeypatch.setattr(merges_text, "_LARGE", 0)
+    monkeypatch.setattr(packed_entries, "_FEW_SIDES", 0)
 
 
 def read(data: bytes) -> tuple[list[bytes], int] | None:
@@ -72,15 +80,16 @@ TOKENS = st.sampled_from(
 
 @given(st.lists(st.tuples(TOKENS, TOKENS), min_size=1, max_size=5), st.sets(TOKENS))
 def test_merges_are_looked_up_as_by_the_twin(pairs, known):
-    """Also the empty token, and one that has no UTF-8."""
+    """Also the empty token, and one that has no UTF-8; by kernels and by a dict."""
     known |= {left + right for left, right in pairs[1:]} | {side for pair in pairs[2:] for side in pair}
     ids = {token: 7 * number for number, token in enumerate(sorted(known))}
     wanted = naive.merge_ids(pairs, {token: token_id for token, token_id in ids.items() if token})
-    for lines in [f"{left} {right}" for left, right in pairs], list(map(list, pairs)):
-        found = ids_of(lines, ids)
-        assert (found if found is None else found.tolist()) == wanted
-    found = packed_merges("\n".join(f"{left} {right}" for left, right in pairs), ids)
-    assert (found if found is None else found.tolist()) == wanted
+    lines = [f"{left} {right}" for left, right in pairs]
+    for few in 0, 2 * len(pairs), 2 * len(pairs) + 1:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(packed_entries, "_FEW_SIDES", few)
+            for found in ids_of(lines, ids), ids_of(list(map(list, pairs)), ids), packed_merges("\n".join(lines), ids):
+                assert (found if found is None else found.tolist()) == wanted
 
 
 def test_ids_that_are_none_are_left_to_the_slow_way():

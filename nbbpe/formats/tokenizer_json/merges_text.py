@@ -20,6 +20,7 @@ from ...text.utf8 import padded
 from ..shared.json_text import parse_json, read_json
 from ..vocab_json.packed_entries import ids_of_sides, packed_pairs
 
+_LARGE = 1 << 18  # bytes of a file; `json` reads a smaller one in some milliseconds, before a kernel is loaded or compiled
 _MERGES = re.compile(rb'"merges"[ \t\r\n]*:[ \t\r\n]*(\[)')
 
 
@@ -67,7 +68,7 @@ def read_file(path: Path) -> Any:
     check_tokenizer_file(name)
     with open(path, "rb") as file:
         data = file.read()
-    place = _MERGES.search(data)
+    place = _MERGES.search(data) if len(data) >= _LARGE else None
     found = _read_merges(data, place.start(1)) if place is not None else None
     if place is None or found is None:
         return read_json(path)

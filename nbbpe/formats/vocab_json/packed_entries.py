@@ -23,6 +23,8 @@ from ...system.stretches import starts_of
 from ...text.utf8 import padded
 
 _SPACES = methodcaller("count", " ")
+# Sides of merges that are looked up in a dict, in some milliseconds, before kernels for it are loaded or compiled.
+_FEW_SIDES = 1 << 13
 _SPACE, _NEWLINE = ord(" "), ord("\n")
 
 
@@ -101,9 +103,19 @@ def ids_of_sides(
         ids = np.fromiter(entries.values(), dtype=np.int32, count=len(entries))
     except OverflowError:
         return None
+    if len(starts) <= _FEW_SIDES:
+        return _looked_up(text.tobytes(), starts.tolist(), entries)
     tokens, starts_of_tokens = _in_bytes(list(entries))
     table = table_of(padded(tokens.data), starts_of_tokens, ids, np.diff(starts_of_tokens) > 0)
     return found_merges(table, padded(text.data), starts)
+
+
+def _looked_up(data: bytes, starts: list[int], entries: Mapping[str, int]) -> NDArray[np.int32] | None:
+    """As `ids_of_sides`, without kernels."""
+    ids = {token.encode("utf-8", "surrogatepass"): token_id for token, token_id in entries.items() if token}
+    places = zip(starts[:-2:2], starts[1::2], starts[2::2], strict=True)
+    found = [(ids.get(data[a:b]), ids.get(data[b:c]), ids.get(data[a:c])) for a, b, c in places]
+    return None if any(None in each for each in found) else np.array(found, dtype=np.int32).reshape(-1, 3)
 
 
 def has_twice(merges: NDArray[np.int32]) -> bool:
