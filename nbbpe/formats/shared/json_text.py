@@ -27,12 +27,18 @@ def read_json(path: Path, may_be_pipe: bool = False) -> Any:
     name = checked_name(path)
     if not may_be_pipe:
         check_tokenizer_file(name)
+    with open(path, "rb") as file:  # in half the time of a text file, which looks for ends of lines
+        return parse_bytes(file.read(), name)
+
+
+def parse_bytes(data: bytes, name: str) -> Any:
+    """As `parse_json`, for the bytes of a file. Raises ValueError also where they are not valid UTF-8."""
     try:
-        with open(path, "rb") as file:  # in half the time of a text file, which looks for ends of lines
-            return parse_json(file.read().decode(), name)
+        text = data.decode()
     except UnicodeDecodeError as error:
         refuse_utf_16(error.object, f"{name}:")
         raise ValueError(f"{name}: not valid UTF-8 (byte {error.start})") from None
+    return parse_json(text, name)
 
 
 def parse_json(text: str, name: str) -> Any:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...system.lazy import lazy
 from ...system.paths import Path, check_tokenizer_file, checked_name
 from ...text.utf8 import padded
-from ..shared.json_text import parse_json, read_json
+from ..shared.json_text import parse_bytes
 from ..vocab_json.packed_entries import ids_of_sides, packed_pairs
 
 _LARGE = 1 << 18  # bytes of a file; `json` reads a smaller one in some milliseconds, before a kernel is loaded or compiled
@@ -68,20 +68,25 @@ def read_file(path: Path) -> Any:
     check_tokenizer_file(name)
     with open(path, "rb") as file:
         data = file.read()
+    return _with_merges_text(data, name) or parse_bytes(data, name)
+
+
+def _with_merges_text(data: bytes, name: str) -> dict[str, Any] | None:
+    """What a large file holds, with a MergesText; None if `json` must read the whole."""
     place = _MERGES.search(data) if len(data) >= _LARGE else None
-    found = _read_merges(data, place.start(1)) if place is not None else None
+    found = None if place is None else _read_merges(data, place.start(1))
     if place is None or found is None:
-        return read_json(path)
+        return None
     merges, end = found
     mark = secrets.token_hex()
     try:
-        document = parse_json((b'%b"%b"%b' % (data[: place.start(1)], mark.encode(), data[end:])).decode(), name)
-        if document["model"]["merges"] == mark:
-            document["model"]["merges"] = merges
-            return document
+        document = parse_bytes(b'%b"%b"%b' % (data[: place.start(1)], mark.encode(), data[end:]), name)
+        if document["model"]["merges"] != mark:
+            return None
     except (ValueError, LookupError, TypeError):
-        pass
-    return read_json(path)
+        return None
+    document["model"]["merges"] = merges
+    return document
 
 
 def _read_merges(data: bytes, start: int) -> tuple[MergesText, int] | None:
