@@ -72,11 +72,8 @@ def _lists(arrow: Any, column: Any, ends: NDArray[np.int64], ids: NDArray[Any]) 
     return arrow.Array.from_buffers(arrow.list_(values.type), len(column), buffers, children=[values])
 
 
-def decode_arrow(decoder: Decoder, vocab: PackedVocab, data: Any, errors: str, drops_space: bool) -> Any:
-    """See Tokenizer.decode_arrow.
-
-    drops_space : whether a space at the beginning of a row is dropped
-    """
+def decode_arrow(decoder: Decoder, vocab: PackedVocab, data: Any, errors: str) -> Any:
+    """See Tokenizer.decode_arrow."""
     arrow = require("pyarrow", "Arrow data")
     check_collected(data, "data")
     try:
@@ -105,7 +102,7 @@ def decode_arrow(decoder: Decoder, vocab: PackedVocab, data: Any, errors: str, d
             _raise_for_row(decoder, chunk, sum(map(len, results)))
             raise
         offsets = starts_of(vocab.lengths_of(ids))[starts_of(n_ids)]  # in bytes
-        if drops_space:
+        if decoder.drops_space:
             text, offsets = _without_spaces(text, offsets)
         buffers = [validity(is_valid(chunk)), arrow.py_buffer(offsets), arrow.py_buffer(text)]
         strings = arrow.Array.from_buffers(arrow.large_string(), len(chunk), buffers)

@@ -78,6 +78,8 @@ class _Out:
 class Decoder:
     """Decodes the ids of one tokenizer. Safe to use from several threads."""
 
+    drops_space = False  # whether `decode` drops a space at the beginning
+
     def __init__(self, vocab: dict[int, bytes]) -> None:
         self._vocab = vocab
         self._idle: list[_Out] = []  # append and pop are atomic; empty until the first use of the compiled loop
@@ -207,6 +209,8 @@ class Decoder:
 
 class DecoderWithoutSpace(Decoder):
     """A Decoder for a tokenizer that puts a space in front of each text (see `Model.adds_space`)."""
+
+    drops_space = True
 
     def decode(self, ids: Ids, errors: str | None = None) -> Any:
         """As `decode_part`, without a space at the beginning."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from ..system.choices import check_bool
 from ..system.excerpt import shown
-from .decoder import Decoder, DecoderWithoutSpace, Ids, check_errors
+from .decoder import Decoder, Ids, check_errors
 
 
 class Decodes(Protocol):
@@ -50,8 +50,8 @@ class StreamDecoder:
         self._token_of = tokenizer.id_to_token
         decoder = tokenizer._decoder_for(skip_special_tokens)
         self._decode = decoder.decode_part
-        self._adds_space = isinstance(decoder, DecoderWithoutSpace)
-        self._may_drop = self._adds_space  # a space at the beginning
+        self._drops_space = decoder.drops_space
+        self._may_drop = self._drops_space  # a space at the beginning
         self._skips = skip_special_tokens
         self._errors = errors
         self._left = b""  # the first bytes of a character that is not complete yet
@@ -88,7 +88,7 @@ class StreamDecoder:
         ('', '\\ufffd')
         """
         data, self._left = self._left, b""
-        self._may_drop = self._adds_space
+        self._may_drop = self._drops_space
         return data.decode(errors=self._errors)
 
     def _completed(self, data: bytes) -> str:

@@ -64,7 +64,7 @@ class TokenizerDecoding(TokenizerData):
         from ..encoding.arrow import decode_arrow
 
         check_errors(errors)
-        return decode_arrow(self._decoder, self._model.packed, data, errors, self._model.adds_space)
+        return decode_arrow(self._decoder, self._model.packed, data, errors)
 
     def decode_batch(
         self,
@@ -112,7 +112,7 @@ class TokenizerDecoding(TokenizerData):
         if isinstance(ids, (Iterator, MappingView)):
             ids = list(ids)  # to read them twice
         text = self.decode(ids, errors="strict")
-        if self._model.adds_space:
+        if self._decoder.drops_space:
             text = self._decoder.decode_part(ids, "strict")  # with the space that was dropped
         lengths = self._model.packed.lengths_of(as_array(ids).astype(np.int64))
         ends = np.cumsum(lengths)
@@ -120,7 +120,7 @@ class TokenizerDecoding(TokenizerData):
         starts, _ = in_characters(text, (ends - lengths)[filled], ends[filled])
         # An empty token, as a vocabulary of ranks may have one, starts where the next other token does.
         starts = np.append(starts, len(text))[np.searchsorted(filled, np.arange(len(lengths)))]
-        if self._model.adds_space and text.startswith(" "):
+        if self._decoder.drops_space and text.startswith(" "):
             text, starts = text[1:], (starts - 1).clip(0)
         return text, starts.tolist()
 
